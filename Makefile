@@ -1,0 +1,216 @@
+# gradc: `make` builds build/gradc and build/libgradc.a; `make help` lists the rest.
+
+.SUFFIXES:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+VERSION := 0.1.0
+BUILD ?= build
+ifeq ($(origin CC),default)
+CC := cc
+endif
+AR ?= ar
+PREFIX ?= /usr/local
+DESTDIR ?=
+INSTALL ?= install
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
+FLEX ?= flex
+BISON ?= bison
+export CC LLVM_CONFIG LLVM_LINK
+
+OPTIMISE ?= -O2 -g
+WARNINGS := -Wall -Wextra -Wpedantic -Werror
+ALL_CFLAGS = -std=c11 $(WARNINGS) $(OPTIMISE) $(CFLAGS) $(SANITIZE) -ffunction-sections -fdata-sections
+ALL_CPPFLAGS = -I. -I$(BUILD) '-DGRADC_VERSION="$(VERSION)"' $(CPPFLAGS) -MMD -MP
+ALL_LDFLAGS = -Wl,--gc-sections $(LDFLAGS) $(SANITIZE)
+
+# -- What there is to build: every room's files, as they stand -----------------------------------------------------------
+rooms = $(foreach room,$(1),$(wildcard $(room)/*.c))
+objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+
+COMPILER_SOURCES := $(call rooms,ir frontend passes codegen)
+GENERATED := $(if $(wildcard frontend/lexer.l),$(BUILD)/frontend/lexer.c) \
+             $(if $(wildcard frontend/parser.y),$(BUILD)/frontend/parser.c)
+GENERATED_OBJECTS := $(GENERATED:.c=.o)
+COMPILER_OBJECTS := $(call objects,$(COMPILER_SOURCES)) $(GENERATED_OBJECTS)
+DRIVER_OBJECTS := $(call objects,$(call rooms,driver))
+RUNTIME_OBJECTS := $(call objects,$(call rooms,runtime))
+TOOL_SOURCES := $(call rooms,tools)
+TOOLS := $(patsubst tools/%.c,$(BUILD)/tools/%,$(TOOL_SOURCES))
+LIBRARY := $(wildcard lib/*.ad)
+
+# The build folder has the shape of an installation, so that build/gradc finds its header and library by the same steps.
+STAGED := $(BUILD)/include/gradc.h $(patsubst lib/%,$(BUILD)/share/gradc/%,$(LIBRARY))
+
+# Nothing is built before a room has files: gradc itself appears with the driver.
+PROGRAM := $(if $(DRIVER_OBJECTS),$(BUILD)/gradc)
+
+.PHONY: all
+all: $(PROGRAM) $(BUILD)/libgradc.a $(TOOLS) $(STAGED)
+
+# -- What is needed, installed or named ------------------------------------------------------------------------------------
+# Asked once a build folder; the stamps and config.mk follow the scripts that make them.
+$(BUILD)/.deps: tools/install-deps.sh tools/find-llvm.sh
+	@mkdir -p $(@D)
+	@sh tools/install-deps.sh build
+	@touch $@
+
+$(BUILD)/.deps-%: tools/install-deps.sh $(BUILD)/.deps
+	@mkdir -p $(@D)
+	@sh tools/install-deps.sh $*
+	@touch $@
+
+$(BUILD)/config.mk: $(BUILD)/.deps tools/find-llvm.sh
+	@sh tools/find-llvm.sh make >$@
+
+# Goals that neither compile nor link need no LLVM.
+PLAIN_GOALS := clean help layers format format-check uninstall asan
+ifneq ($(filter-out $(PLAIN_GOALS),$(or $(MAKECMDGOALS),all)),)
+include $(BUILD)/config.mk
+endif
+
+.PHONY: deps
+deps:
+	@sh tools/install-deps.sh build demo test
+
+# -- Compiling -------------------------------------------------------------------------------------------------------------
+# An object follows the generated headers, which any file may include, and the flags by way of this file.
+HEADERS := $(GENERATED:.c=.h)
+
+$(BUILD)/%.o: %.c Makefile | $(BUILD)/.deps $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ROOM_CFLAGS) $(ALL_CFLAGS) -c $< -o $@
+
+$(BUILD)/codegen/%.o $(BUILD)/driver/run%.o: ROOM_CFLAGS = $(LLVM_CFLAGS)
+$(BUILD)/runtime/%.o: ROOM_CFLAGS = -fPIC
+$(BUILD)/codegen/%.o $(BUILD)/driver/run%.o: $(BUILD)/config.mk
+
+$(BUILD)/frontend/%.c $(BUILD)/frontend/%.h &: frontend/%.l | $(BUILD)/.deps
+	@mkdir -p $(@D)
+	$(FLEX) -o $(BUILD)/frontend/$*.c --header-file=$(BUILD)/frontend/$*.h $<
+
+$(BUILD)/frontend/%.c $(BUILD)/frontend/%.h &: frontend/%.y | $(BUILD)/.deps
+	@mkdir -p $(@D)
+	$(BISON) -Wall -Werror -o $(BUILD)/frontend/$*.c --defines=$(BUILD)/frontend/$*.h $<
+
+# What flex and bison write does not meet our warnings, and is not ours to mend.
+$(GENERATED_OBJECTS): $(BUILD)/frontend/%.o: $(BUILD)/frontend/%.c Makefile | $(HEADERS)
+	$(CC) $(ALL_CPPFLAGS) -Ifrontend $(ALL_CFLAGS) -Wno-sign-compare -Wno-unused-function \
+	  -Wno-unused-but-set-variable -c $< -o $@
+
+# -- Linking ---------------------------------------------------------------------------------------------------------------
+# As archives, so that a test tool that does not generate code does not carry LLVM.
+$(BUILD)/libcompiler.a: $(COMPILER_OBJECTS)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/libgradc.a: $(RUNTIME_OBJECTS)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libcompiler.a $(BUILD)/libgradc.a $(LLVM_LIBS) -lm -lpthread
+
+$(BUILD)/gradc: $(DRIVER_OBJECTS) $(BUILD)/libcompiler.a $(BUILD)/libgradc.a $(BUILD)/config.mk
+	$(LINK)
+
+$(TOOLS): $(BUILD)/tools/%: $(BUILD)/tools/%.o $(BUILD)/libcompiler.a $(BUILD)/libgradc.a $(BUILD)/config.mk
+	$(LINK)
+
+$(BUILD)/include/%: runtime/%
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(BUILD)/share/gradc/%: lib/%
+	@mkdir -p $(@D)
+	@cp $< $@
+
+# -- Demo and tests ----------------------------------------------------------------------------------------------------------
+DEMOS := digits gmm
+
+.PHONY: demo
+demo: all $(BUILD)/.deps-demo
+	@for demo in $(DEMOS); do \
+	  echo; echo "== examples/$$demo"; \
+	  $(MAKE) --no-print-directory -C examples/$$demo GRADC=$(abspath $(BUILD))/gradc OUT=$(abspath $(BUILD))/examples/$$demo run \
+	    || exit 1; \
+	done
+
+# test is everything; check the quick part of it, for every commit.
+.PHONY: test check
+test: all $(BUILD)/.deps-test $(BUILD)/.deps-demo
+	@PYTHON=$(PYTHON) LLVM_BINDIR=$(LLVM_BINDIR) GRADC_BUILD=$(abspath $(BUILD)) SANITIZE="$(SANITIZE)" sh tools/run-tests.sh $(TESTS)
+
+check: all $(BUILD)/.deps-test
+	@PYTHON=$(PYTHON) LLVM_BINDIR=$(LLVM_BINDIR) GRADC_BUILD=$(abspath $(BUILD)) SANITIZE="$(SANITIZE)" GRADC_QUICK=1 sh tools/run-tests.sh $(TESTS)
+
+.PHONY: asan
+asan:
+	@ASAN_OPTIONS=$${ASAN_OPTIONS:-detect_leaks=1} UBSAN_OPTIONS=$${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1} \
+	  $(MAKE) BUILD=build-asan OPTIMISE="-O1 -g" \
+	  SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" test
+
+# -- The house ---------------------------------------------------------------------------------------------------------------
+OURS := $(wildcard ir/*.[ch] ir/*.def frontend/*.[ch] passes/*.[ch] codegen/*.[ch] driver/*.[ch] runtime/*.[ch] \
+          tools/*.c examples/*/*.c tests/*/*.[ch] bench/*/*.[ch])
+CLANG_FORMAT = $(firstword $(wildcard $(shell sh tools/find-llvm.sh bindir)/clang-format) clang-format-19)
+CLANG_TIDY = $(firstword $(wildcard $(LLVM_BINDIR)/clang-tidy) clang-tidy-19)
+
+.PHONY: layers format format-check tidy
+layers:
+	@sh tools/layers.sh
+
+format: $(BUILD)/.deps-format
+	$(CLANG_FORMAT) -i $(filter %.c %.h,$(OURS))
+
+format-check: $(BUILD)/.deps-format
+	$(CLANG_FORMAT) --dry-run -Werror $(filter %.c %.h,$(OURS))
+
+tidy: all $(BUILD)/.deps-tidy
+	$(CLANG_TIDY) --quiet $(COMPILER_SOURCES) $(call rooms,driver runtime tools) -- \
+	  -std=c11 -I. -I$(BUILD) '-DGRADC_VERSION="$(VERSION)"' $(LLVM_CFLAGS)
+
+# -- Installing --------------------------------------------------------------------------------------------------------------
+bindir := $(PREFIX)/bin
+libdir := $(PREFIX)/lib
+includedir := $(PREFIX)/include
+datadir := $(PREFIX)/share/gradc
+mandir := $(PREFIX)/share/man/man1
+pkgconfigdir := $(libdir)/pkgconfig
+cmakedir := $(libdir)/cmake/gradc
+FILL = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@VERSION@|$(VERSION)|g'
+
+.PHONY: install uninstall
+install: all
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(includedir) $(datadir) $(mandir) $(pkgconfigdir) $(cmakedir))
+	$(INSTALL) -m 755 $(BUILD)/gradc $(DESTDIR)$(bindir)/gradc
+	$(INSTALL) -m 644 $(BUILD)/libgradc.a $(DESTDIR)$(libdir)/libgradc.a
+	$(INSTALL) -m 644 runtime/gradc.h $(DESTDIR)$(includedir)/gradc.h
+	$(if $(LIBRARY),$(INSTALL) -m 644 $(LIBRARY) $(DESTDIR)$(datadir)/)
+	$(FILL) tools/package/gradc.1.in >$(DESTDIR)$(mandir)/gradc.1
+	$(FILL) tools/package/gradc.pc.in >$(DESTDIR)$(pkgconfigdir)/gradc.pc
+	$(FILL) tools/package/gradc-config.cmake.in >$(DESTDIR)$(cmakedir)/gradc-config.cmake
+	$(FILL) tools/package/gradc-config-version.cmake.in >$(DESTDIR)$(cmakedir)/gradc-config-version.cmake
+
+uninstall:
+	rm -f $(DESTDIR)$(bindir)/gradc $(DESTDIR)$(libdir)/libgradc.a $(DESTDIR)$(includedir)/gradc.h
+	rm -f $(DESTDIR)$(mandir)/gradc.1 $(DESTDIR)$(pkgconfigdir)/gradc.pc
+	rm -rf $(DESTDIR)$(datadir) $(DESTDIR)$(cmakedir)
+
+.PHONY: clean help
+clean:
+	rm -rf build build-asan $(filter-out .,$(BUILD))
+
+help:
+	@echo "make            build/gradc, build/libgradc.a and the test tools"
+	@echo "make demo       train classifiers and fit a mixture with generated gradients"
+	@echo "make test       all tests; ends with 'N passed, N failed'.  TESTS=tests/grad: those alone"
+	@echo "make check      the quick part of the tests"
+	@echo "make asan       all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make install    into PREFIX (/usr/local), under DESTDIR; make uninstall"
+	@echo "make deps       install what building and testing need, nothing else"
+	@echo "make layers, format, format-check, tidy, clean"
+	@echo "Variables: BUILD, CC, CFLAGS, LDFLAGS, PREFIX, DESTDIR, LLVM_CONFIG (of LLVM 19), LLVM_LINK=shared"
+
+-include $(wildcard $(BUILD)/*/*.d)
