@@ -1,0 +1,26 @@
+/* Operations as they are, with no folding, sharing or checking: what the builder, the textual parser and passes that edit
+   in place are made of.  Everyone else uses ir/build.h. */
+#ifndef GRADC_IR_RAW_H
+#define GRADC_IR_RAW_H
+#include "ir/ir.h"
+
+/* A value of no place yet; it takes the module's next uid. */
+Value *value_new(Module *m, Type t, const char *name);
+/* An operation of no region yet.  Its three arrays are allocated, with NULL elements. */
+Op *op_new(Module *m, Opcode code, int noperands, int nresults, int nregions);
+/* Makes result i of op. */
+Value *op_set_result(Module *m, Op *op, int i, Type t, const char *name);
+/* An empty region.  owner: the operation that it is to be part of (op->regions[i] is set by the caller), or NULL. */
+Region *region_new(Module *m, Func *f, Op *owner);
+Value *region_add_param(Module *m, Region *r, Type t, const char *name);
+/* Sets the yields; the array is copied. */
+void region_set_yields(Module *m, Region *r, int n, Value *const *yields);
+/* Links op at the end of r, or before `at`; op and its results then belong to that region. */
+void region_append(Region *r, Op *op);
+void op_insert_before(Op *at, Op *op);
+/* Takes op out of its region. */
+void op_unlink(Op *op);
+LoopInfo *loop_info_new(Module *m, int nindices, int ncarries, int naccs, int nouts);
+/* The name that a result has in C: its own, or value, or value<r> where the function has several unnamed ones. */
+const char *func_result_name(const Func *f, int r);
+#endif
