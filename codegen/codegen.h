@@ -1,0 +1,33 @@
+/* Code generation as the driver sees it; no LLVM types.
+   A module comes in after the passes: every function has a body (or is extern) and no derivative is left to be made.
+   Lowering to LLVM IR stands behind codegen/lower.h, the C signature of an export in codegen/interface.h. */
+#ifndef GRADC_CODEGEN_CODEGEN_H
+#define GRADC_CODEGEN_CODEGEN_H
+#include "ir/ir.h"
+
+typedef enum EmitKind { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM, EMIT_BITCODE } EmitKind;
+
+/* What changes meaning (strict, fast_math, unchecked) stands in the Module. */
+typedef struct CodegenOptions {
+  int opt_level;                       /* 0 .. 3 */
+  const char *triple, *cpu, *features; /* NULL: this machine's */
+  bool no_malloc;                      /* only name_worksize and name_ws are made, nothing that allocates */
+  bool debug_lines;                    /* -g: line tables */
+  bool time_passes;                    /* to stderr */
+  bool threads;                        /* parallel regions are compiled in */
+  bool hide;                           /* for a shared object: all but the exports is hidden */
+  const char *prefix;                  /* stands before each exported symbol, or NULL */
+} CodegenOptions;
+
+/* Writes the module's code to `path` (by rename when complete), or to standard output where it is NULL.
+   False after an error, which has been reported through the module's Diag. */
+bool codegen_emit(Module *m, const CodegenOptions *o, EmitKind kind, const char *path);
+/* The C header.  `guard`: the name that its include guard is made of. */
+void codegen_header(Module *m, const CodegenOptions *o, const char *guard, FILE *out);
+/* Compiles into this process; finds the address of an exported symbol (prefix included), NULL where there is none.
+   codegen_jit returns NULL after an error that has been reported. */
+typedef struct Jit Jit;
+Jit *codegen_jit(Module *m, const CodegenOptions *o);
+void *codegen_jit_symbol(Jit *jit, const char *symbol);
+void codegen_jit_free(Jit *jit);
+#endif

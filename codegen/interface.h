@@ -1,0 +1,39 @@
+/* The C signature of an export: the one description that the header, the code and `gradc run` follow.
+
+   name(sizes and inputs in order, then one pointer for each result) -> int
+   name_worksize(the sizes and the integer scalars that bound a loop) -> int64_t: bytes, INT64_MAX where they overflow
+   name_ws(as name, void *work, int64_t worksize) -> int */
+#ifndef GRADC_CODEGEN_INTERFACE_H
+#define GRADC_CODEGEN_INTERFACE_H
+#include "codegen/codegen.h"
+
+typedef enum CParamRole {
+  C_SIZE,   /* int64_t by value */
+  C_SCALAR, /* input by value */
+  C_TENSOR, /* input, pointer to const */
+  C_OUTPUT  /* pointer, may be NULL */
+} CParamRole;
+
+typedef struct CParam {
+  CParamRole role;
+  Kind kind; /* bool is uint8_t in C */
+  Type type;
+  const char *name; /* fit for C: a reserved name has got a _ */
+  int index;        /* of the function's parameter, or of its result */
+  bool accumulates; /* output: added into */
+  bool sizes_work;  /* is also a parameter of name_worksize */
+} CParam;
+
+typedef struct CInterface {
+  const Export *export;
+  const char *symbol;          /* prefix included */
+  const char *worksize_symbol; /* <symbol>_worksize */
+  const char *ws_symbol;       /* <symbol>_ws */
+  bool has_plain;              /* false under --no-malloc: only the other two are made */
+  int nparams;
+  CParam *params;
+} CInterface;
+
+CInterface *interface_of(Module *m, const Export *e, const CodegenOptions *o);
+const char *c_kind_name(Kind k); /* "double" "int64_t" "uint8_t" .. */
+#endif
