@@ -59,16 +59,15 @@ GRADC_HIDDEN void gradc_rt_release(void *workspace);
 typedef struct GradcContext {
   char *at;                 // the next free byte, 64-byte aligned
   char *end;                // the end of the chunk or buffer that `at` lies in
-  char *buffer;             // the first, fixed part: [buffer, buffer_end)
-  char *buffer_end;         //
+  char *buffer_end;         // the end of the first, fixed part
   struct GradcChunk *chunk; // the chunk that `at` lies in, linked to those before it; NULL while in the buffer
-  struct GradcChunk *spare; // chunks given up by a pop
-  int64_t chunk_bytes;      // size of the last chunk taken: the next is at least twice that
-  int32_t may_allocate;     // 0: the buffer is all there is
-  int32_t reserved;
+  int64_t chunk_bytes;      // size of the largest chunk so far: the next is at least twice that
+  int64_t may_allocate;     // 0: the buffer is all there is
+  int64_t reserved[2];
 } GradcContext;
 
-enum { GRADC_CONTEXT_BYTES = 64 }; // sizeof(GradcContext) on a 64-bit target; what codegen sets aside, 64-byte aligned
+// What codegen sets aside for a context, 64-byte aligned; sizeof(GradcContext) is no more on any target.
+enum { GRADC_CONTEXT_BYTES = 64 };
 
 // Begins a context over buffer[0..bytes), which may be empty. `context` is 64-byte aligned memory of
 // GRADC_CONTEXT_BYTES that the caller owns.
