@@ -1,5 +1,5 @@
-/* Operations as they are, with no folding, sharing or checking: what the builder, the textual parser and passes that edit
-   in place are made of.  Everyone else uses ir/build.h. */
+/* Operations as they are, with no folding, sharing or checking: what the builder, the textual parser and passes that
+   edit in place are made of.  Everyone else uses ir/build.h. */
 #ifndef GRADC_IR_RAW_H
 #define GRADC_IR_RAW_H
 #include "ir/ir.h"

@@ -1,0 +1,236 @@
+/* Functions: declaration under a unique name, and the signatures of functions that derive others. */
+#include "ir/raw.h"
+#include "ir/size.h"
+#include <string.h>
+
+/* The k of `name` = base_k, or 0. */
+static int numbered(const char *name, const char *base, size_t n) {
+  if (strncmp(name, base, n) || name[n] != '_' || !name[n + 1])
+    return 0;
+  int k = 0;
+  for (const char *p = name + n + 1; *p; p++) {
+    if (*p < '0' || *p > '9' || k > 99999999)
+      return 0;
+    k = k * 10 + (*p - '0');
+  }
+  return k;
+}
+
+static bool name_taken(const Module *m, const char *name) {
+  for (const Func *f = m->funcs; f; f = f->next)
+    if (f->name == name)
+      return true;
+  return false;
+}
+
+/* `name` where it is free, else name_k with k above all in use: one walk over the functions. */
+static const char *unique_name(Module *m, const char *name) {
+  const char *interned = arena_name(m->arena, name);
+  const size_t n = strlen(name);
+  bool taken = false;
+  int most = 1;
+  for (const Func *f = m->funcs; f; f = f->next) {
+    taken |= f->name == interned;
+    const int k = numbered(f->name, name, n);
+    if (k > most)
+      most = k;
+  }
+  while (taken) {
+    interned = arena_name(m->arena, arena_printf(m->arena, "%s_%d", name, ++most));
+    taken = name_taken(m, interned);
+  }
+  return interned;
+}
+
+Func *func_new(Module *m, const char *name, Range loc) {
+  Func *f = NEW(m->arena, Func);
+  f->name = unique_name(m, name);
+  f->module = m;
+  f->body = region_new(m, f, NULL);
+  f->loc = loc;
+  if (m->last_func)
+    m->last_func->next = f;
+  else
+    m->funcs = f;
+  return m->last_func = f;
+}
+
+Value *func_add_param(Func *f, Type t, const char *name) {
+  return region_add_param(f->module, f->body, t, name);
+}
+
+void func_set_results(Func *f, int n, const Type *types, const char *const *names) {
+  Arena *a = f->module->arena;
+  f->nresults = n;
+  f->result_types = NEW_ARRAY(a, Type, n);
+  f->result_names = NEW_ARRAY(a, const char *, n);
+  for (int i = 0; i < n; i++) {
+    f->result_types[i] = types[i];
+    f->result_names[i] = names ? names[i] : NULL;
+  }
+}
+
+const char *func_result_name(const Func *f, int r) {
+  if (f->result_names[r])
+    return f->result_names[r];
+  int unnamed = 0;
+  for (int i = 0; i < f->nresults; i++)
+    unnamed += !f->result_names[i];
+  return unnamed == 1 ? "value" : arena_name(f->module->arena, arena_printf(f->module->arena, "value%d", r));
+}
+
+/* ---- derivatives */
+typedef struct Signature { /* the results of a derivative while they are being collected */
+  Module *module;
+  Func *derived, *base;
+  VEC(Type) types;
+  VEC(const char *) names;
+} Signature;
+
+static const Size *own_param(Value *v, void *arg) {
+  const Signature *s = arg;
+  if (v->def || v->region != s->base->body || v->index >= s->derived->body->nparams)
+    return NULL;
+  return size_atom(s->module, s->derived->body->params[v->index]);
+}
+
+static Type own_type(Signature *s, Type t) {
+  return type_map(s->module, t, own_param, s);
+}
+
+static void add_result(Signature *s, Type t, const char *name) {
+  vec_push(s->module->arena, s->types, own_type(s, t));
+  vec_push(s->module->arena, s->names, name);
+}
+
+static const char *named(Signature *s, const char *prefix, const char *name) {
+  return arena_name(s->module->arena, arena_printf(s->module->arena, "%s_%s", prefix, name));
+}
+
+static const char *param_name(const Signature *s, int i) {
+  const char *name = s->base->body->params[i]->name;
+  return name ? name : arena_name(s->module->arena, arena_printf(s->module->arena, "arg%d", i));
+}
+
+static void add_params(Signature *s) {
+  for (int i = 0; i < s->base->body->nparams; i++)
+    func_add_param(s->derived, own_type(s, s->base->body->params[i]->type), param_name(s, i));
+  s->derived->nsizes = s->base->nsizes;
+  const Derive *d = &s->derived->derive;
+  if (d->op == DERIVE_VJP)
+    for (int r = 0; r < s->base->nresults; r++)
+      if (kind_is_float(s->base->result_types[r].kind))
+        func_add_param(s->derived, own_type(s, s->base->result_types[r]),
+                       named(s, "seed", func_result_name(s->base, r)));
+  if (d->op == DERIVE_JVP || d->op == DERIVE_HVP)
+    for (int i = 0; i < s->base->body->nparams; i++)
+      if (d->wrt[i])
+        func_add_param(s->derived, own_type(s, s->base->body->params[i]->type), named(s, "t", param_name(s, i)));
+}
+
+static void add_base_results(Signature *s) {
+  for (int r = 0; r < s->base->nresults; r++)
+    add_result(s, s->base->result_types[r], func_result_name(s->base, r));
+}
+
+/* One result of the type and name of each of wrt. */
+static void add_gradients(Signature *s, const char *prefix) {
+  for (int i = 0; i < s->base->body->nparams; i++)
+    if (s->derived->derive.wrt[i])
+      add_result(s, s->base->body->params[i]->type, named(s, prefix, param_name(s, i)));
+}
+
+/* The axes of a then those of b, in the kind of b: a derivative by b is a cotangent of b. */
+static Type joined(Signature *s, Type a, Type b) {
+  const Size *dims[2 * MAX_RANK];
+  if (a.rank + b.rank > MAX_RANK) {
+    diag_error(s->module->diag, s->derived->loc,
+               "the derivative of '%s' has a result of %d axes; at most %d are possible", s->base->name,
+               a.rank + b.rank, MAX_RANK);
+    return type_scalar(b.kind);
+  }
+  for (int i = 0; i < a.rank; i++)
+    dims[i] = a.dims[i];
+  for (int i = 0; i < b.rank; i++)
+    dims[a.rank + i] = b.dims[i];
+  return type_tensor(s->module, b.kind, a.rank + b.rank, dims);
+}
+
+static void add_jacobians(Signature *s) {
+  int nfloats = 0;
+  for (int r = 0; r < s->base->nresults; r++)
+    nfloats += kind_is_float(s->base->result_types[r].kind);
+  for (int r = 0; r < s->base->nresults; r++) {
+    if (!kind_is_float(s->base->result_types[r].kind))
+      continue;
+    const char *prefix = nfloats == 1 ? "d" : named(s, "d", func_result_name(s->base, r));
+    for (int i = 0; i < s->base->body->nparams; i++)
+      if (s->derived->derive.wrt[i])
+        add_result(s, joined(s, s->base->result_types[r], s->base->body->params[i]->type),
+                   named(s, prefix, param_name(s, i)));
+  }
+}
+
+static void add_hessians(Signature *s) {
+  const bool *wrt = s->derived->derive.wrt;
+  const int n = s->base->body->nparams;
+  int nwrt = 0;
+  for (int i = 0; i < n; i++)
+    nwrt += wrt[i];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      if (wrt[i] && wrt[j]) {
+        const char *h = named(s, "h", param_name(s, i));
+        add_result(s, joined(s, s->base->body->params[i]->type, s->base->body->params[j]->type),
+                   nwrt == 1 ? h : named(s, h, param_name(s, j)));
+      }
+}
+
+static void add_results(Signature *s) {
+  switch (s->derived->derive.op) {
+  case DERIVE_GRAD: add_gradients(s, "d"); break;
+  case DERIVE_VALUE_AND_GRAD:
+  case DERIVE_VJP:
+    add_base_results(s);
+    add_gradients(s, "d");
+    break;
+  case DERIVE_JVP:
+    add_base_results(s);
+    for (int r = 0; r < s->base->nresults; r++)
+      if (kind_is_float(s->base->result_types[r].kind))
+        add_result(s, s->base->result_types[r], named(s, "t", func_result_name(s->base, r)));
+    break;
+  case DERIVE_JACOBIAN: add_jacobians(s); break;
+  case DERIVE_HESSIAN: add_hessians(s); break;
+  case DERIVE_HVP: add_gradients(s, "hv"); break;
+  default: internal_error("func_derive of operator %d", (int)s->derived->derive.op);
+  }
+}
+
+static bool derives(const Func *f, DeriveOp op, const Func *base, const bool *wrt, DeriveMode mode) {
+  if (f->derive.op != op || f->derive.base != base || f->derive.mode != mode)
+    return false;
+  for (int i = 0; i < base->body->nparams; i++)
+    if (f->derive.wrt[i] != wrt[i])
+      return false;
+  return true;
+}
+
+Func *func_derive(Module *m, DeriveOp op, Func *base, const bool *wrt, DeriveMode mode, Range loc) {
+  for (Func *f = m->funcs; f; f = f->next)
+    if (derives(f, op, base, wrt, mode))
+      return f;
+  const int n = base->body->nparams;
+  for (int i = 0; i < n; i++)
+    if (wrt[i] && !kind_is_float(base->body->params[i]->type.kind))
+      internal_error("derivative of %s by its parameter %d, which is not a float", base->name, i);
+  Func *f = func_new(m, arena_printf(m->arena, "%s_%s", base->name, derive_name[op]), loc);
+  f->derive = (Derive){.op = op, .base = base, .wrt = NEW_ARRAY(m->arena, bool, n), .mode = mode};
+  if (n)
+    memcpy(f->derive.wrt, wrt, sizeof *wrt * (size_t)n);
+  Signature s = {.module = m, .derived = f, .base = base};
+  add_params(&s);
+  add_results(&s);
+  func_set_results(f, s.types.n, s.types.at, s.names.at);
+  return f;
+}
