@@ -141,8 +141,7 @@ typedef struct IndexItem {
 typedef VEC(IndexItem) IndexItemList;
 
 /* `base[..]`.  Whether it is an index or a reduction depends on what `base` names: the elaboration looks that up and
-   takes one of the two readings, both of which stand here ready.  They share their Exprs.  At least one is not NULL,
-   but after an error. */
+   takes one of the two readings, both of which stand here ready.  They share their Exprs.  At least one is not NULL. */
 typedef struct Bracket {
   Expr *base;
   const IndexItemList *items;     /* as an index; NULL if it holds `in` or a filter, and so can only be a reduction */
@@ -162,7 +161,7 @@ typedef enum ExprKind {
   EXPR_BINARY,
   EXPR_CALL,          /* f(x, axis = 0); also f[3](x), grad(f)(x): the callee is any expression */
   EXPR_CAST,          /* f32(x) */
-  EXPR_VAR_CALL,      /* var(x): the old name of variance; `var` is reserved, so it gets a node of its own */
+  EXPR_VAR_CALL,      /* var(x): `var` is reserved, so NumPy's name of the variance gets a node of its own */
   EXPR_BRACKET,       /* x[i, :], sum[i: x[i]] */
   EXPR_FIELD,         /* p.w, x.T */
   EXPR_OF,            /* zeros[n] of f32 */
@@ -324,7 +323,6 @@ typedef enum ItemKind {
 
 struct Item {
   ItemKind kind;
-  int depth;
   Name name; /* what the item declares (of a rule: the function it is for); text NULL for import, export, and for
                 poison whose name is not known.  A named ITEM_POISON declares that name as poison. */
   Range at;

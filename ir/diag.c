@@ -3,6 +3,7 @@
    not: past KEPT_MAX errors or warnings a message is counted and otherwise dropped, and KEPT_MAX is far beyond what is
    ever shown. */
 #include "ir/diag.h"
+#include "ir/utf8.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,28 +149,6 @@ static bool find_line(const Source *src, int line, const char **start, size_t *n
   return true;
 }
 
-/* Length of the well-formed UTF-8 sequence at p, or 0. */
-static size_t utf8_length(const char *p, size_t n) {
-  const unsigned char *u = (const unsigned char *)p;
-  if (u[0] < 0x80)
-    return 1;
-  size_t length = u[0] >= 0xc2 && u[0] < 0xe0   ? 2
-                  : u[0] >= 0xe0 && u[0] < 0xf0 ? 3
-                  : u[0] >= 0xf0 && u[0] < 0xf5 ? 4
-                                                : 0;
-  if (length == 0 || length > n)
-    return 0;
-  for (size_t i = 1; i < length; i++)
-    if ((u[i] & 0xc0) != 0x80)
-      return 0;
-  if ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] >= 0xa0) || (u[0] == 0xf0 && u[1] < 0x90) ||
-      (u[0] == 0xf4 && u[1] >= 0x90))
-    return 0;
-  if (u[0] == 0xc2 && u[1] < 0xa0) /* C1 control characters */
-    return 0;
-  return length;
-}
-
 /* One character of the source line: its bytes, how it is shown, and how wide that is. */
 typedef struct Glyph {
   size_t bytes;
@@ -180,6 +159,8 @@ typedef struct Glyph {
 static Glyph glyph_at(const char *p, size_t n) {
   Glyph g = {1, 1, ""};
   size_t length = utf8_length(p, n);
+  if (length == 2 && (unsigned char)p[0] == 0xc2 && (unsigned char)p[1] < 0xa0) /* a C1 control character */
+    length = 0;
   if (*p == '\t') {
     g.width = -1;
     g.text[0] = '\t';
