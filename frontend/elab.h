@@ -79,11 +79,15 @@ typedef struct Binding {
   int loop_depth;  /* depth of comprehension nesting (Elab.comprehension_depth) where a var was declared: assigning to a
                       var from inside a comprehension is an error */
   bool used;
+  bool is_captured;            /* a `var` around an anonymous function, seen from in there: a BIND_LET of its value */
+  struct ConstValue *constant; /* BIND_CONST */
+  const struct Binding *clash; /* another file's declaration that this name stands for as well */
   struct Binding *next;
 } Binding;
 struct Scope {
   Scope *outer;
-  Binding *bindings; /* newest first */
+  Binding *bindings;       /* newest first */
+  struct NameTable *names; /* the same, by name, where they are many; or NULL */
   bool is_function;  /* the outermost scope of a function's body: names further out belong to other functions */
 };
 
@@ -113,6 +117,8 @@ Binding *scope_find(Elab *e, const char *name);                        /* NULL: 
 /* A name as an expression: variables, sizes, consts, functions, pi inf nan, then built-in functions; reports unknown names
    with a near miss as the mend. */
 Form *elab_name(Elab *e, Expr *x);
+/* What a binding stands for, as a Form of the function being made: values of functions around it become parameters. */
+Form *scope_form(Elab *e, Binding *binding, Range at);
 
 /* ---- elab_expr.c: the dispatch over expression kinds.
    want: the kind that a literal takes here, because it directly initialises a place of that kind; or NULL. */
@@ -169,6 +175,7 @@ void sizes_assume(Elab *e, const Size *a, const Size *b); /* from a require of a
 /* ---- elab_builtin*.c: predeclared functions of builtins.md */
 typedef struct Builtin Builtin;
 const Builtin *builtin_find(const char *name); /* functions called name(..); NULL if there is none */
+const char *builtin_name(int i);               /* the names that builtin_find knows; NULL past the last */
 Form *builtin_call(Elab *e, const Builtin *f, Expr *call);
 /* zeros[n, m], ones, full[n](v), eye, iota: names followed by sizes. `of`: kind or NULL. */
 bool builtin_is_filled(const char *name);
