@@ -1,7 +1,6 @@
 // Scalar functions that libm lacks: log gamma without the global sign, digamma and its derivatives, integer powers.
 //
-// digamma and polygamma are first taken to positive arguments by reflection, then to where a series is good by
-// recurrence in the direction in which nothing cancels.
+// digamma and polygamma are taken to positive arguments by reflection.
 #define _DEFAULT_SOURCE // lgamma_r
 #include <math.h>
 #include <stddef.h>
@@ -49,16 +48,28 @@ static double digamma_large(double x) {
   return log(x) - (0.5 / x + value);
 }
 
+// On [3, 8]: log x minus a polynomial in 1/x (degree 12, Chebyshev nodes, error 3e-18), which is 0.17 at most.
+static double digamma_3_8(double x) {
+  static const double coefficients[] = {
+      0x1.e72ad79ba5505p-4,  0x1.135b7b58a2f56p-1,  0x1.4b3098e63ebe4p-4,  -0x1.be1ca47266740p-8, -0x1.7e9c528f7272cp-8,
+      0x1.c8c30e2474abep-9,  0x1.1038859388fc1p-11, -0x1.2923a1f0792f4p-9, 0x1.7985524cf08d2p-10, 0x1.78f948bad7afep-11,
+      -0x1.3db94b6af8af6p-9, 0x1.04c1635c6953fp-9,  0x1.a5982a6c5adfep-11};
+  double t = 1 / x - 0x1.d555555555555p-3, value = 0;
+  for (size_t i = sizeof coefficients / sizeof *coefficients; i-- > 0;)
+    value = value * t + coefficients[i];
+  return log(x) - value;
+}
+
 static double digamma_positive(double x) {
   if (x >= 8)
     return digamma_large(x);
-  double value = 0;
-  // Downward, where the terms have the sign of the result; x - 1 is exact.
-  for (; x > 2; x -= 1)
-    value += 1 / (x - 1);
-  if (x < 1)
-    return digamma_1_2(x + 1) - 1 / x;
-  return value + digamma_1_2(x);
+  if (x >= 3)
+    return digamma_3_8(x);
+  if (x > 2)
+    return digamma_1_2(x - 1) + 1 / (x - 1);
+  if (x >= 1)
+    return digamma_1_2(x);
+  return digamma_1_2(x + 1) - 1 / x;
 }
 
 // cot(pi x), by the exact distance to the nearest integer; exactly 0 at halves.
@@ -196,6 +207,9 @@ double gradc_rt_polygamma(int64_t order, double x) {
       return INFINITY;
     return x == 0 ? copysign(INFINITY, -1 / x) : NAN;
   }
+  // Halfway between poles the cotangent and its even derivatives are 0, whatever the size of the terms that cancel.
+  if (order % 2 == 0 && x - floor(x) == 0.5)
+    return sign * factorial_zeta(order, 1 - x);
   if (order > MAX_COTANGENT)
     return sign * zeta_beside_pole(order, x);
   // (-1)^n psi(n, 1 - x) - psi(n, x) is the n-th derivative of pi cot(pi x).

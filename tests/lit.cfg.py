@@ -72,6 +72,9 @@ if shutil.which("valgrind"):
     config.available_features.add("valgrind")
 if shutil.which("qemu-aarch64") and os.path.isdir("/usr/aarch64-linux-gnu"):
     config.available_features.add("qemu-aarch64")
+if shutil.which("c++") and not sanitize:
+    config.available_features.add("cxx")
+    substitutions["%cxx"] = "c++ -Wall -Wextra -Werror -I" + os.path.join(root, "runtime")
 if sanitize:
     config.available_features.add("asan")
 if os.environ.get("GRADC_QUICK"):
