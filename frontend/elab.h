@@ -198,6 +198,19 @@ bool index_hole_meets(Elab *e, Value *i, const Size *s, Range at);
 void elab_stmt(Elab *e, Stmt *s);
 void elab_stmts(Elab *e, const StmtList *list, int n); /* the first n */
 bool pattern_bind(Elab *e, const Pattern *p, const Form *t);
+/* Branches that may assign to a `var` around them (blocks inside expressions may).  Around an IR `if`:
+       merge_begin(e, &m, cond, &vars);  ..then..  merge_else(e, &m, n, values);  ..else..  merge_end(e, &m, n, values);
+   The vars become results of the `if` after the n values given, and afterwards stand for those results. */
+typedef VEC(Binding *) VarList;
+void vars_assigned(Elab *e, const Expr *x, VarList *vars); /* adds those of this function that x assigns */
+typedef struct Merge {
+  VarList vars;
+  Form **before; /* of vars */
+  Op *op;        /* its first n results are the values */
+} Merge;
+void merge_begin(Elab *e, Merge *m, Value *cond, const VarList *vars);
+void merge_else(Elab *e, Merge *m, int n, Value *const *values);
+void merge_end(Elab *e, Merge *m, int n, Value *const *values);
 
 /* ---- elab_type.c: types as written */
 typedef struct TypeForm TypeForm; /* a checked type: kind of Form, IR type, parts; declared there */
