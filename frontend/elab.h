@@ -43,6 +43,7 @@ struct Form {
   bool cheap;          /* an element costs a load or less */
   bool is_literal;     /* rank 0, made of numeric literals (also pi inf nan, consts without a type) only: takes the kind of
                           what it meets.  `value` is a constant of kind i64 or f64 */
+  bool adapts;         /* kind f64, made only of literals and integers: becomes f32 where it meets f32 */
   const Size *as_size; /* rank 0, i64, made only of sizes and constants: this size; else NULL */
   bool is_division;    /* an integer division, for the warning `1 / n * x` */
   /* FORM_TUPLE, FORM_STRUCT (fields in order) */
@@ -88,6 +89,7 @@ struct Scope {
   Scope *outer;
   Binding *bindings;       /* newest first */
   struct NameTable *names; /* the same, by name, where they are many; or NULL */
+  struct SizeFact *facts;  /* what `require`s in it say of sizes; elab_sizes.c */
   bool is_function;  /* the outermost scope of a function's body: names further out belong to other functions */
 };
 
@@ -136,6 +138,10 @@ Form *elab_tuple_of(Elab *e, Range at, int n, Form **parts);
 /* ---- elab_form.c: tensors stored and not */
 Form *form_of_value(Elab *e, Range at, Value *v);
 Form *form_of_size(Elab *e, Range at, const Size *s);
+Form *form_int(Elab *e, Range at, int64_t v); /* literals */
+Form *form_float(Elab *e, Range at, double v);
+Form *form_bool(Elab *e, Range at, bool v);
+Form *form_copy(Elab *e, const Form *t);
 Form *form_lazy(Elab *e, Range at, Type t, ElementRecipe *element, const void *recipe, bool cheap);
 Value *form_element(Elab *e, const Form *t, Value *const *idx); /* idx: rank of them; folds loads of stored values */
 Value *form_store(Elab *e, const Form *t);                      /* tensors and scalars */
@@ -147,6 +153,12 @@ Form *form_index(Elab *e, Range at, const Form *x, int n, Value *const *idx, uin
 /* Conversion by the promotion rules (literals adapt, integers promote to float, i32 to i64); reports what needs a cast.
    `what` for the message: "argument 2 of 'f'". */
 Form *form_convert(Elab *e, const Form *t, Kind kind, const char *what);
+/* Converts n tensors to one kind by promotion; false after an error. `what`: "operands of '+'". */
+bool form_unify(Elab *e, int n, const Form **x, const char *what);
+/* Axis i of the result is axis axes[i] of x; the same elements with other sizes that agree.  No copies. */
+Form *form_permute(Elab *e, Range at, const Form *x, const int *axes);
+Form *form_with_dims(Elab *e, const Form *t, const Size *const *dims);
+const char *form_text(Elab *e, const Form *t); /* its type for messages: "(f64, i64[n])" */
 /* Leaves of a form in order (tuples and structs flattened); for calls, yields, carries. */
 void form_flatten(Elab *e, const Form *t, int *n, const Form ***leaves);
 /* The same structure as t, with its leaves replaced by stored values taken in order from *values (advanced). */
@@ -161,6 +173,7 @@ Form *elab_binary(Elab *e, Expr *x, const Kind *want);
 Form *elab_cast(Elab *e, Expr *x);
 Form *elab_array(Elab *e, Expr *x, const Kind *want);
 Form *operator_binary(Elab *e, Range at, BinaryOp op, Range op_at, const Form *l, const Form *r);
+Form *operator_cast(Elab *e, Range at, Kind kind, const Form *x);
 Form *operator_matmul(Elab *e, Range at, const Form *l, const Form *r);
 /* Elementwise application of IR operations to broadcast operands: `make` gets n scalar values of the operands' kinds. */
 typedef Value *ScalarMake(Elab *e, const void *data, Value *const *x);
@@ -171,6 +184,9 @@ bool broadcast_shapes(Elab *e, Range at, int n, const Form *const *operands, int
    require that would settle it. */
 bool sizes_agree(Elab *e, Range at, const Size *a, const Size *b, const char *what);
 void sizes_assume(Elab *e, const Size *a, const Size *b); /* from a require of an equality; lasts to the end of its scope */
+bool sizes_equal(Elab *e, const Size *a, const Size *b);  /* the same without a message */
+/* A size of a new tensor: an error where it is a negative constant, a run-time check where it is not known. */
+bool size_check(Elab *e, Range at, const Size *s);
 
 /* ---- elab_builtin*.c: predeclared functions of builtins.md */
 typedef struct Builtin Builtin;
@@ -180,7 +196,9 @@ Form *builtin_call(Elab *e, const Builtin *f, Expr *call);
 /* zeros[n, m], ones, full[n](v), eye, iota: names followed by sizes. `of`: kind or NULL. */
 bool builtin_is_filled(const char *name);
 Form *builtin_filled(Elab *e, Expr *x, const char *name, const ExprList *sizes, Expr *fill, const Kind *of, const Kind *want);
-/* Reductions of an unstored tensor over the given axes (mask), as sum(x, axis = ..): used by comprehensions too. */
+/* Reduction of a tensor, stored or not, over the given axes (mask), as sum(x, axis = ..); name: sum mean prod max min
+   logsumexp argmax argmin any all variance std norm.  Used by comprehensions too. */
+Form *builtin_reduce(Elab *e, Range at, const char *name, const Form *x, unsigned axes, bool keep);
 
 /* ---- elab_index.c */
 Form *elab_bracket(Elab *e, Expr *x, const Kind *want); /* index, slice, gather; or a reduction; or f[3] */
