@@ -82,6 +82,12 @@ static inline Value *loop_out(const Op *loop, int i) {
   return loop->results[loop->at.loop->ncarries + loop->at.loop->naccs + i];
 }
 
+/* A loop that is being built may be widened: one more accumulator, its handle returned; the kinds of its outs set anew. */
+Value *loop_add_acc(Module *m, Op *loop, Value *init);
+void loop_set_outs(Module *m, Op *loop, int n, const OutKind *outs);
+/* One more stack out of a finished loop, of a value of its body: what it was in each iteration. */
+Value *loop_record(Module *m, Op *loop, Value *inner);
+
 /* if: begin is inside the first branch; build_if_else goes to the second.  Yields of both have equal types. */
 Op *build_if_begin(Builder *b, Value *cond);
 void build_if_else(Builder *b, Op *op, int n, Value *const *yields);
@@ -109,6 +115,9 @@ void map_put(ValueMap *m, const Value *from, Value *to);
 Value *map_get(const ValueMap *m, const Value *from); /* NULL where unknown */
 /* The value's image, or the value itself where unknown: captured from around the copy. */
 Value *map_value(const ValueMap *m, Value *v);
+/* Each entry of the map itself (not of the outer ones). */
+typedef void MapVisit(const Value *from, Value *to, void *arg);
+void map_each(const ValueMap *m, MapVisit *visit, void *arg);
 const Size *map_size(Module *m, const ValueMap *map, const Size *s);
 Type map_type(Module *m, const ValueMap *map, Type t);
 /* Copies one operation with all below it through the builder (so it may fold away) and enters its results in the map.

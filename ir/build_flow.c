@@ -81,6 +81,49 @@ void build_loop_end(Builder *b, Op *op, Value *const *carries, Value *const *out
   b->region = op->parent;
 }
 
+/* a, and one more at its end. */
+static Value **appended(Module *m, Value *const *a, int n, Value *last) {
+  Value **longer = NEW_ARRAY(m->arena, Value *, n + 1);
+  for (int i = 0; i < n; i++)
+    longer[i] = a[i];
+  longer[n] = last;
+  return longer;
+}
+
+Value *loop_add_acc(Module *m, Op *op, Value *init) {
+  Value *handle = region_add_param(m, op->regions[0], init->type, init->name);
+  handle->is_acc = true;
+  op->operands = appended(m, op->operands, op->noperands++, init);
+  op->results = NEW_ARRAY(m->arena, Value *, ++op->nresults);
+  op->at.loop->naccs++;
+  return handle;
+}
+
+void loop_set_outs(Module *m, Op *op, int n, const OutKind *outs) {
+  LoopInfo *info = op->at.loop;
+  info->outs = NEW_ARRAY(m->arena, OutKind, n + 1);
+  for (int i = 0; i < n; i++)
+    info->outs[i] = outs[i];
+  info->nouts = n;
+  op->nresults = info->ncarries + info->naccs + n;
+  op->results = NEW_ARRAY(m->arena, Value *, op->nresults + 1);
+}
+
+Value *loop_record(Module *m, Op *op, Value *inner) {
+  LoopInfo *info = op->at.loop;
+  Region *body = op->regions[0];
+  OutKind *outs = NEW_ARRAY(m->arena, OutKind, info->nouts + 1);
+  for (int i = 0; i < info->nouts; i++)
+    outs[i] = info->outs[i];
+  outs[info->nouts++] = OUT_STACK;
+  info->outs = outs;
+  body->yields = appended(m, body->yields, body->nyields++, inner);
+  op->results = appended(m, op->results, op->nresults, NULL);
+  Value *tape = op_set_result(m, op, op->nresults++, stack_type(m, info, inner->type), inner->name);
+  tape->region = op->parent;
+  return tape;
+}
+
 Op *build_if_begin(Builder *b, Value *cond) {
   Op *op = open_op(b, OP_IF, 1, 0, 2);
   op->operands[0] = cond;

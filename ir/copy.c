@@ -45,6 +45,12 @@ Value *map_value(const ValueMap *m, Value *v) {
   return to ? to : v;
 }
 
+void map_each(const ValueMap *m, MapVisit *visit, void *arg) {
+  for (size_t i = 0; i < m->cap; i++)
+    if (m->table[i].from)
+      visit(m->table[i].from, m->table[i].to, arg);
+}
+
 typedef struct SizeMapping {
   Module *module;
   const ValueMap *map;
@@ -95,6 +101,12 @@ static void copy_loop(Builder *b, const Op *op, ValueMap *map) {
   const Size **extents = NEW_ARRAY(m->arena, const Size *, info->nindices + 1);
   for (int i = 0; i < info->nindices; i++)
     extents[i] = map_size(m, map, info->extents[i]);
+  if (!info->nindices && !info->naccs) { /* one iteration: the body itself */
+    build_copy_region(b, op->regions[0], map);
+    for (int i = 0; i < info->nouts; i++)
+      map_put(map, op->results[i], map_value(map, op->regions[0]->yields[i]));
+    return;
+  }
   Value **inits = mapped(b, map, op->noperands, op->operands);
   const LoopSpec spec = {.nindices = info->nindices,
                          .extents = extents,

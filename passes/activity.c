@@ -1,0 +1,171 @@
+/* Activity analysis by repeated sweeps: forward for varied, backward for useful, until nothing changes (carries make
+   more than one sweep needed, as many as the loops are deep). */
+#include "passes/activity.h"
+
+enum { VARIED = 1, USEFUL = 2 };
+
+static unsigned char get(const Activity *a, const Value *v) {
+  return v->uid >= a->base && v->uid - a->base < a->cap ? a->flags[v->uid - a->base] : 0;
+}
+
+static bool set(Activity *a, const Value *v, unsigned char flag) {
+  if (!kind_is_float(v->type.kind) || v->uid < a->base)
+    return false;
+  const unsigned i = v->uid - a->base;
+  if (i >= a->cap) {
+    const unsigned cap = i + 1 > 2 * a->cap ? i + 1 : 2 * a->cap;
+    unsigned char *flags = NEW_ARRAY(a->arena, unsigned char, cap);
+    for (unsigned k = 0; k < a->cap; k++)
+      flags[k] = a->flags[k];
+    a->flags = flags;
+    a->cap = cap;
+  }
+  const bool news = !(a->flags[i] & flag);
+  a->flags[i] |= flag;
+  return news;
+}
+
+/* Passes `flag` from one value to another. */
+static bool flow(Activity *a, const Value *from, const Value *to, unsigned char flag) {
+  return get(a, from) & flag ? set(a, to, flag) : false;
+}
+
+typedef struct Sweep {
+  Activity *a;
+  bool changed;
+  bool forward;
+} Sweep;
+
+/* One edge of the program, taken in the direction of the sweep. */
+static void edge(Sweep *s, const Value *from, const Value *to) {
+  if (s->forward ? flow(s->a, from, to, VARIED) : flow(s->a, to, from, USEFUL))
+    s->changed = true;
+}
+
+/* The operands of a plain operation that its result depends on differentiably: from the first to before the last. */
+static void differentiable_operands(const Op *op, int *from, int *to) {
+  *from = 0;
+  *to = op->noperands;
+  switch (op->code) {
+  case OP_SELECT: *from = 1; break;
+  case OP_ATTACH: *from = 1; break;
+  case OP_INDEX: *to = 1; break;
+  case OP_UPDATE: *to = 2; break;
+  default: break;
+  }
+}
+
+static void sweep_region(Sweep *s, Region *r);
+
+static void sweep_loop(Sweep *s, const Op *op) {
+  const LoopInfo *info = op->at.loop;
+  Region *body = op->regions[0];
+  const int nc = info->ncarries;
+  for (int pass = 0; pass < 2; pass++) { /* before and after the body, so that one sweep goes through */
+    if (pass)
+      sweep_region(s, body);
+    for (int i = 0; i < nc; i++) {
+      edge(s, op->operands[i], loop_carry(op, i));
+      edge(s, body->yields[i], loop_carry(op, i));
+      edge(s, body->yields[i], op->results[i]);
+      edge(s, op->operands[i], op->results[i]);
+    }
+    for (int i = 0; i < info->naccs; i++) {
+      edge(s, op->operands[nc + i], loop_acc(op, i));
+      edge(s, loop_acc(op, i), loop_acc_result(op, i));
+      edge(s, op->operands[nc + i], loop_acc_result(op, i));
+    }
+    for (int i = 0; i < info->nouts; i++)
+      edge(s, body->yields[nc + i], loop_out(op, i));
+  }
+}
+
+static void sweep_while(Sweep *s, const Op *op) {
+  Region *body = op->regions[1];
+  for (int pass = 0; pass < 2; pass++) {
+    if (pass)
+      sweep_region(s, body);
+    for (int i = 0; i < op->noperands; i++) {
+      edge(s, op->operands[i], body->params[i]);
+      edge(s, body->yields[i], body->params[i]);
+      edge(s, body->yields[i], op->results[i]);
+      edge(s, op->operands[i], op->results[i]);
+    }
+  }
+}
+
+static void sweep_if(Sweep *s, const Op *op) {
+  for (int pass = 0; pass < 2; pass++) {
+    if (pass == (s->forward ? 0 : 1))
+      for (int r = 0; r < 2; r++)
+        sweep_region(s, op->regions[r]);
+    for (int i = 0; i < op->nresults; i++)
+      for (int r = 0; r < 2; r++)
+        edge(s, op->regions[r]->yields[i], op->results[i]);
+  }
+}
+
+static void sweep_op(Sweep *s, const Op *op) {
+  int from, to;
+  switch (op->code) {
+  case OP_LOOP: sweep_loop(s, op); return;
+  case OP_WHILE: sweep_while(s, op); return;
+  case OP_IF: sweep_if(s, op); return;
+  case OP_ACC_ADD: edge(s, op->operands[1], op->operands[0]); return;
+  case OP_CALL: /* whatever float goes in may change whatever float comes out */
+    for (int i = 0; i < op->noperands; i++)
+      for (int k = 0; k < op->nresults; k++)
+        edge(s, op->operands[i], op->results[k]);
+    return;
+  case OP_SIGN:
+  case OP_FLOOR:
+  case OP_CEIL:
+  case OP_ROUND:
+  case OP_TRUNC: return;
+  default:
+    differentiable_operands(op, &from, &to);
+    for (int i = from; i < to; i++)
+      if (op->nresults)
+        edge(s, op->operands[i], op->results[0]);
+  }
+}
+
+static void sweep_region(Sweep *s, Region *r) {
+  if (s->forward)
+    for (Op *op = r->first; op; op = op->next)
+      sweep_op(s, op);
+  else
+    for (Op *op = r->last; op; op = op->prev)
+      sweep_op(s, op);
+}
+
+Activity activity_of(Func *f, const bool *wrt, const bool *results) {
+  Activity a = {.arena = f->module->arena, .base = f->body->nparams ? f->body->params[0]->uid : 0};
+  a.cap = f->module->nuids > a.base ? f->module->nuids - a.base : 1;
+  a.flags = NEW_ARRAY(a.arena, unsigned char, a.cap);
+  for (int i = 0; i < f->body->nparams; i++)
+    if (wrt[i])
+      set(&a, f->body->params[i], VARIED);
+  for (int i = 0; i < f->body->nyields; i++)
+    if (!results || results[i])
+      set(&a, f->body->yields[i], USEFUL);
+  for (int direction = 0; direction < 2; direction++) {
+    Sweep s = {.a = &a, .forward = direction == 0};
+    do {
+      s.changed = false;
+      sweep_region(&s, f->body);
+    } while (s.changed);
+  }
+  return a;
+}
+
+bool value_is_varied(const Activity *a, const Value *v) { return get(a, v) & VARIED; }
+bool value_is_active(const Activity *a, const Value *v) { return get(a, v) == (VARIED | USEFUL); }
+
+void activity_mark(Activity *a, const Value *v, const Value *like) {
+  set(a, v, get(a, like) & VARIED);
+  set(a, v, get(a, like) & USEFUL);
+}
+
+static void mark_copy(const Value *from, Value *to, void *arg) { activity_mark(arg, to, from); }
+void activity_copied(Activity *a, const ValueMap *map) { map_each(map, mark_copy, a); }
