@@ -50,6 +50,8 @@ Value *build_index(Builder *b, Value *x, int n, Value *const *idx, uint64_t chec
 Value *build_update(Builder *b, Value *x, Value *v, int n, Value *const *idx, uint64_t checks);
 void build_acc_add(Builder *b, Value *acc, Value *v, int n, Value *const *idx, uint64_t checks);
 Value *build_reshape(Builder *b, Value *x, Type t); /* counts must be equal, or a require before must have settled it */
+/* text: the message of the run-time error.  Its beginning tells the status: "index " or "range ": out of range; "size ": a bad
+   size; "matrix ": not factorable; else a failed require (texts of users that begin so are told apart by the front end). */
 void build_require(Builder *b, Value *cond, const char *text);
 
 /* ---- flow */
@@ -85,6 +87,10 @@ static inline Value *loop_out(const Op *loop, int i) {
 /* A loop that is being built may be widened: one more accumulator, its handle returned; the kinds of its outs set anew. */
 Value *loop_add_acc(Module *m, Op *loop, Value *init);
 void loop_set_outs(Module *m, Op *loop, int n, const OutKind *outs);
+/* One more carry, before any accumulator is added; the value in this iteration is returned. */
+Value *loop_add_carry(Module *m, Op *loop, Value *init);
+/* Moves what was appended after `at` in its region to before it: initial values of a loop that is being widened. */
+void op_settle_before(Op *at);
 /* One more stack out of a finished loop, of a value of its body: what it was in each iteration. */
 Value *loop_record(Module *m, Op *loop, Value *inner);
 
