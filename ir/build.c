@@ -95,6 +95,8 @@ static Value *finish(Builder *b, Op *op) {
     Op *same = table_find(r->cse, op, h);
     if (same)
       return same->results[0];
+    if (r == b->share_top)
+      break;
   }
   region_append(b->region, op);
   if (!b->region->cse)

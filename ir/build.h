@@ -12,13 +12,20 @@
 #include "ir/ir.h"
 #include "ir/size.h"
 
-typedef struct Builder {
+typedef struct Builder Builder;
+typedef struct ValueMap ValueMap;
+/* Called for each operation that is about to be copied; true: it has been dealt with, its results are in the map. */
+typedef bool CopyHook(Builder *b, const Op *op, ValueMap *map, void *arg);
+struct Builder {
   Module *module;
   Func *func;
   Region *region; /* operations are added at its end */
   Range loc;      /* given to what is made */
   const Op *origin;
-} Builder;
+  const Region *share_top; /* equal operations are looked for up to this region; NULL: in all regions around */
+  CopyHook *hook;
+  void *hook_arg;
+};
 
 Builder build_into(Func *f, Region *r);
 
@@ -111,12 +118,12 @@ Op *build_call(Builder *b, Func *callee, Value *const *args);
 void build_return(Builder *b, int n, Value *const *results);
 
 /* ---- copying.  A ValueMap takes values of one place to values of another; sizes in types follow it. */
-typedef struct ValueMap {
+struct ValueMap {
   Arena *arena;
   struct ValueMapEntry *table;
   size_t n, cap;
   const struct ValueMap *outer; /* asked where this one has no answer; or NULL */
-} ValueMap;
+};
 void map_put(ValueMap *m, const Value *from, Value *to);
 Value *map_get(const ValueMap *m, const Value *from); /* NULL where unknown */
 /* The value's image, or the value itself where unknown: captured from around the copy. */
@@ -131,6 +138,10 @@ Type map_type(Module *m, const ValueMap *map, Type t);
 void build_copy_op(Builder *b, const Op *op, ValueMap *map);
 /* Copies all operations of a region (not its yields; its parameters must be in the map). */
 void build_copy_region(Builder *b, const Region *r, ValueMap *map);
+
+/* Makes a function's body anew through the builder, in a region of its own with the same parameters: folded, shared, and
+   changed as the hook (may be NULL) sees fit. */
+void func_rebuild(Func *f, CopyHook *hook, void *arg);
 
 /* ---- facts */
 bool value_is_const(const Value *v);

@@ -178,6 +178,8 @@ static Value *copy_plain(Builder *b, const Op *op, Value **x, const ValueMap *ma
 }
 
 void build_copy_op(Builder *b, const Op *op, ValueMap *map) {
+  if (b->hook && b->hook(b, op, map, b->hook_arg))
+    return;
   const Range loc = b->loc;
   const Op *origin = b->origin;
   b->loc = op->loc;
@@ -203,4 +205,21 @@ void build_copy_op(Builder *b, const Op *op, ValueMap *map) {
 void build_copy_region(Builder *b, const Region *r, ValueMap *map) {
   for (const Op *op = r->first; op; op = op->next)
     build_copy_op(b, op, map);
+}
+
+void func_rebuild(Func *f, CopyHook *hook, void *arg) {
+  Module *m = f->module;
+  const Region *old = f->body;
+  Region *body = region_new(m, f, NULL);
+  body->nparams = old->nparams;
+  body->params = old->params;
+  for (int i = 0; i < body->nparams; i++)
+    body->params[i]->region = body;
+  Builder b = build_into(f, body);
+  b.hook = hook;
+  b.hook_arg = arg;
+  ValueMap map = {.arena = m->arena};
+  build_copy_region(&b, old, &map);
+  region_set_yields(m, body, old->nyields, mapped(&b, &map, old->nyields, old->yields));
+  f->body = body;
 }
