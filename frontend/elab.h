@@ -83,6 +83,7 @@ typedef struct Binding {
   bool is_captured;            /* a `var` around an anonymous function, seen from in there: a BIND_LET of its value */
   struct ConstValue *constant; /* BIND_CONST */
   const struct Binding *clash; /* another file's declaration that this name stands for as well */
+  Range clash_at;              /* and the import that brought it in */
   struct Binding *next;
 } Binding;
 struct Scope {
@@ -90,7 +91,9 @@ struct Scope {
   Binding *bindings;       /* newest first */
   struct NameTable *names; /* the same, by name, where they are many; or NULL */
   struct SizeFact *facts;  /* what `require`s in it say of sizes; elab_sizes.c */
-  bool is_function;  /* the outermost scope of a function's body: names further out belong to other functions */
+  int count;
+  bool is_function; /* the outermost scope of a function's body: names further out belong to other functions */
+  bool is_frozen;   /* of an anonymous function's surroundings: nothing is bound here any more */
 };
 
 struct Elab {
@@ -106,7 +109,7 @@ struct Elab {
   struct LoopState *loop;    /* the innermost for or while; NULL outside and inside a comprehension or function */
   struct IndexHole *holes;   /* indices whose range is not known yet; elab_comprehension.c */
   struct Modules *modules;   /* files read; elab.c */
-  struct Instances *instances;
+  uintptr_t stack_start;     /* calls are elaborated by recursion; elab.c */
 };
 
 /* ---- elab.c: program, names, messages */
@@ -180,11 +183,18 @@ typedef Value *ScalarMake(Elab *e, const void *data, Value *const *x);
 Form *elementwise(Elab *e, Range at, Kind result, int n, const Form *const *operands, ScalarMake *make, const void *data);
 /* NumPy broadcasting of n shapes; false after an error that names both sides. Warns for [n] with [n, 1]. */
 bool broadcast_shapes(Elab *e, Range at, int n, const Form *const *operands, int *rank, const Size **dims);
+/* Whether elements of the operand stand for several of a tensor of type `to`; the operand's indices for an element of it. */
+bool broadcast_repeats(const Form *operand, Type to);
+void broadcast_index(Elab *e, const Form *operand, Type to, Value *const *idx, Value **own);
+/* x repeated to a shape that it is known to broadcast to. */
+Form *form_broadcast(Elab *e, Range at, const Form *x, int rank, const Size *const *dims);
 /* Sizes that must agree: equal as polynomials, or settled by a `require` seen before; else reports both sides, and the
    require that would settle it. */
 bool sizes_agree(Elab *e, Range at, const Size *a, const Size *b, const char *what);
 void sizes_assume(Elab *e, const Size *a, const Size *b); /* from a require of an equality; lasts to the end of its scope */
 bool sizes_equal(Elab *e, const Size *a, const Size *b);  /* the same without a message */
+/* Notes at the declarations of the names in a and b, and the `require` that would settle their equality. */
+void sizes_explain(Elab *e, DiagMessage *message, const Size *a, const Size *b);
 /* A size of a new tensor: an error where it is a negative constant, a run-time check where it is not known. */
 bool size_check(Elab *e, Range at, const Size *s);
 

@@ -1,6 +1,6 @@
 /* Forms: tensors stored and not.
-   A recipe is run with indices that are known to be in range; it emits code at the builder's place, so that one recipe may
-   be run in several loops.  Storing makes one `loop` whose indices are the tensor's axes. */
+   A recipe is run with indices that are known to be in range; it emits code at the builder's place, so that one recipe
+   may be run in several loops.  Storing makes one `loop` whose indices are the tensor's axes. */
 #include "frontend/elab.h"
 
 Form *form_poison(Elab *e, Range at) {
@@ -192,7 +192,8 @@ Form *form_permute(Elab *e, Range at, const Form *x, const int *axes) {
     p->axis[i] = axes[i];
     dims[i] = x->type.dims[axes[i]];
   }
-  Form *f = form_lazy(e, at, type_tensor(e->module, x->type.kind, x->type.rank, dims), permuted_element, p, form_is_cheap(x));
+  Form *f =
+      form_lazy(e, at, type_tensor(e->module, x->type.kind, x->type.rank, dims), permuted_element, p, form_is_cheap(x));
   f->adapts = x->adapts;
   return f;
 }
