@@ -159,13 +159,21 @@ Activity activity_of(Func *f, const bool *wrt, const bool *results) {
   return a;
 }
 
-bool value_is_varied(const Activity *a, const Value *v) { return get(a, v) & VARIED; }
-bool value_is_active(const Activity *a, const Value *v) { return get(a, v) == (VARIED | USEFUL); }
+bool value_is_varied(const Activity *a, const Value *v) {
+  return get(a, v) & VARIED;
+}
+bool value_is_active(const Activity *a, const Value *v) {
+  return get(a, v) == (VARIED | USEFUL);
+}
 
 void activity_mark(Activity *a, const Value *v, const Value *like) {
   set(a, v, get(a, like) & VARIED);
   set(a, v, get(a, like) & USEFUL);
 }
 
-static void mark_copy(const Value *from, Value *to, void *arg) { activity_mark(arg, to, from); }
-void activity_copied(Activity *a, const ValueMap *map) { map_each(map, mark_copy, a); }
+static void mark_copy(const Value *from, Value *to, void *arg) {
+  activity_mark(arg, to, from);
+}
+void activity_copied(Activity *a, const ValueMap *map) {
+  map_each(map, mark_copy, a);
+}

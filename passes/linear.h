@@ -6,12 +6,12 @@
 #define GRADC_PASSES_LINEAR_H
 #include "ir/build.h"
 
-/* v times the derivative of op's result with respect to operand k, in code added by b; the operands and the result of `op`
-   are read where the rule needs them.  NULL: that derivative is zero everywhere. */
+/* v times the derivative of op's result with respect to operand k, in code added by b; the operands and the result of
+   `op` are read where the rule needs them.  NULL: that derivative is zero everywhere. */
 Value *linear_apply(Builder *b, const Op *op, int k, Value *v);
 
-/* v * factor under the rule of exact zeros: mulz where v may be zero by construction (a branch of `where`, a filter) or the
-   factor may be infinite, the plain product where neither can matter. */
+/* v * factor under the rule of exact zeros: mulz where v may be zero by construction (a branch of `where`, a filter) or
+   the factor may be infinite, the plain product where neither can matter. */
 Value *linear_product(Builder *b, Value *v, Value *factor);
 Value *linear_quotient(Builder *b, Value *v, Value *divisor);
 #endif

@@ -1,0 +1,278 @@
+/* The walk of the adjoint and the rules of plain operations; see adjoint.h.  The adjoint of x is x_bar. */
+#include "passes/adjoint.h"
+#include "ir/raw.h"
+#include "passes/linear.h"
+
+Value *bar_get(const Frame *f, const Value *v) {
+  return map_get(&f->bars, v);
+}
+
+static Frame *home_of(Frame *f, const Value *v) {
+  for (; f; f = f->parent)
+    if (f->region == v->region)
+      return f;
+  internal_error("the adjoint reached a value of no open region");
+}
+
+static const char *bar_name(Adjoint *a, const Value *v) {
+  return v->name ? arena_printf(a->module->arena, "%s_bar", v->name) : NULL;
+}
+
+/* A tensor of zeros made in frame f before the reverse loop that is being built in it. */
+static Value *zeros_before(Adjoint *a, Frame *f, Op *loop, Type t) {
+  Region *inner = a->b.region;
+  a->b.region = f->region;
+  Value *zeros = build_zeros(&a->b, t);
+  op_settle_before(loop);
+  a->b.region = inner;
+  return zeros;
+}
+
+/* The accumulator through which frame f adds to a tensor of a region further out. */
+static Value *handle_of(Adjoint *a, Frame *f, Value *v, Frame *home) {
+  Frame *g = f;
+  while (g->parent != home)
+    g = g->parent;
+  if (!g->loop)
+    internal_error("a branch adds to the bar of an outer tensor outside any loop");
+  Value *handle = map_get(&g->handles, v);
+  if (handle)
+    return handle;
+  Value *init = map_get(&home->bars, v);
+  if (!init)
+    init = zeros_before(a, home, g->loop, v->type);
+  handle = loop_add_acc(a->module, g->loop, init);
+  handle->name = bar_name(a, v);
+  map_put(&g->handles, v, handle);
+  vec_push(a->module->arena, g->handled, v);
+  return handle;
+}
+
+/* A loop of one iteration around an accumulator: v with the part at idx raised by c, in place where v dies. */
+static Value *raised(Adjoint *a, Value *v, int n, Value *const *idx, uint64_t checks, Value *c) {
+  Builder *b = &a->b;
+  const LoopSpec spec = {.naccs = 1, .acc_inits = &v};
+  Op *loop = build_loop_begin(b, &spec);
+  build_acc_add(b, loop_acc(loop, 0), c, n, idx, checks);
+  build_loop_end(b, loop, NULL, NULL);
+  return loop_acc_result(loop, 0);
+}
+
+static void bar_set(Adjoint *a, Frame *f, Value *v, Value *bar) {
+  if (!bar->name && !value_is_const(bar))
+    bar->name = bar_name(a, v);
+  map_put(&f->bars, v, bar);
+}
+
+void bar_add(Adjoint *a, Frame *f, Value *v, Value *c) {
+  if (!c || value_is_const(v) || !value_is_active(&a->activity, v))
+    return;
+  Frame *home = home_of(f, v);
+  if (home != f && v->type.rank) {
+    build_acc_add(&a->b, handle_of(a, f, v, home), c, 0, NULL, 0);
+    return;
+  }
+  Value *old = map_get(&f->bars, v);
+  if (!old && home != f)
+    vec_push(a->module->arena, f->captured, v);
+  bar_set(a, f, v, !old ? c : v->type.rank ? raised(a, old, 0, NULL, 0, c) : build_add(&a->b, old, c));
+}
+
+void bar_add_at(Adjoint *a, Frame *f, Value *x, int n, Value *const *idx, uint64_t checks, Value *c) {
+  Value *state = map_get(&a->tapes, x);
+  if (state) { /* tape[i, idx..] is the carry's state of this iteration */
+    x = state;
+    n--, idx++, checks >>= 1;
+  }
+  if (n == 0) {
+    bar_add(a, f, x, c);
+    return;
+  }
+  if (!c || !value_is_active(&a->activity, x))
+    return;
+  Frame *home = home_of(f, x);
+  if (home != f) {
+    build_acc_add(&a->b, handle_of(a, f, x, home), c, n, idx, checks);
+    return;
+  }
+  Value *old = map_get(&f->bars, x);
+  bar_set(a, f, x, raised(a, old ? old : build_zeros(&a->b, x->type), n, idx, checks, c));
+}
+
+/* ---- frames */
+void frame_open(Adjoint *a, Frame *f, Frame *parent, Op *loop) {
+  Arena *arena = a->module->arena;
+  *f = (Frame){.parent = parent, .loop = loop, .region = loop ? loop->regions[0] : a->b.region};
+  f->bars.arena = f->handles.arena = arena;
+}
+
+void frame_copy(Adjoint *a, Frame *f, const Region *body, ValueMap *map) {
+  const Region *share_top = a->b.share_top;
+  a->b.share_top = f->region;
+  build_copy_region(&a->b, body, map);
+  a->b.share_top = share_top;
+  activity_copied(&a->activity, map);
+}
+
+/* Re-executed code neither adds to the primal's accumulators nor tests its requirements again. */
+static void drop_effects(Adjoint *a, Region *r) {
+  for (Op *op = r->first, *next; op; op = next) {
+    next = op->next;
+    for (int i = 0; i < op->nregions; i++)
+      drop_effects(a, op->regions[i]);
+    if (op->code == OP_REQUIRE || (op->code == OP_ACC_ADD && map_get(&a->ghosts, op->operands[0])))
+      op_unlink(op);
+  }
+}
+
+void frame_close(Adjoint *a, Frame *f, Value *const *carries) {
+  Module *m = a->module;
+  const int n = f->captured.n;
+  OutKind *outs = NEW_ARRAY(m->arena, OutKind, n + 1);
+  Value **yields = NEW_ARRAY(m->arena, Value *, n + 1);
+  for (int i = 0; i < n; i++) {
+    outs[i] = OUT_SUM;
+    yields[i] = map_get(&f->bars, f->captured.at[i]);
+  }
+  loop_set_outs(m, f->loop, n, outs);
+  build_loop_end(&a->b, f->loop, carries, yields);
+  drop_effects(a, f->region);
+  for (int i = 0; i < f->handled.n; i++)
+    bar_set(a, f->parent, f->handled.at[i], loop_acc_result(f->loop, i));
+  for (int i = 0; i < n; i++)
+    bar_add(a, f->parent, f->captured.at[i], loop_out(f->loop, i));
+}
+
+/* ---- rules */
+static void adjoint_scalar(Adjoint *a, Frame *f, const Op *op) {
+  Value *y_bar = bar_get(f, op->results[0]);
+  if (!y_bar)
+    return;
+  for (int k = 0; k < op->noperands; k++)
+    if (!value_is_const(op->operands[k]) && value_is_active(&a->activity, op->operands[k]))
+      bar_add(a, f, op->operands[k], linear_apply(&a->b, op, k, y_bar));
+}
+
+/* full: the sum of all elements. */
+static void adjoint_full(Adjoint *a, Frame *f, const Op *op) {
+  Value *y_bar = bar_get(f, op->results[0]);
+  if (!y_bar || !value_is_active(&a->activity, op->operands[0]))
+    return;
+  const Type t = y_bar->type;
+  const OutKind sum = OUT_SUM;
+  const LoopSpec spec = {.nindices = t.rank, .extents = (const Size **)(uintptr_t)t.dims, .nouts = 1, .outs = &sum};
+  Op *loop = build_loop_begin(&a->b, &spec);
+  Value *element = build_index(&a->b, y_bar, t.rank, loop->regions[0]->params, 0);
+  build_loop_end(&a->b, loop, NULL, &element);
+  bar_add(a, f, op->operands[0], loop_out(loop, 0));
+}
+
+static void adjoint_update(Adjoint *a, Frame *f, const Op *op) {
+  Value *y_bar = bar_get(f, op->results[0]);
+  Value *x = op->operands[0], *v = op->operands[1];
+  Value *const *idx = op->operands + 2;
+  const int n = op->noperands - 2;
+  if (!y_bar)
+    return;
+  if (value_is_active(&a->activity, v))
+    bar_add(a, f, v, build_index(&a->b, y_bar, n, idx, op->at.checks));
+  if (value_is_active(&a->activity, x))
+    bar_add(a, f, x, build_update(&a->b, y_bar, build_zeros(&a->b, v->type), n, idx, op->at.checks));
+}
+
+static void adjoint_acc_add(Adjoint *a, Frame *f, const Op *op) {
+  Value *handle = op->operands[0], *result_bar = map_get(&a->ghosts, handle);
+  if (!result_bar)
+    internal_error("acc_add on an accumulator that the adjoint does not know");
+  if (result_bar != handle && value_is_active(&a->activity, op->operands[1]))
+    bar_add(a, f, op->operands[1], build_index(&a->b, result_bar, op->noperands - 2, op->operands + 2, op->at.checks));
+}
+
+static void adjoint_op(Adjoint *a, Frame *f, Op *op) {
+  Value *y_bar = op->nresults == 1 ? bar_get(f, op->results[0]) : NULL;
+  switch (op->code) {
+  case OP_CONST:
+  case OP_SIZE:
+  case OP_REQUIRE: break;
+  case OP_FULL: adjoint_full(a, f, op); break;
+  case OP_INDEX:
+    if (y_bar)
+      bar_add_at(a, f, op->operands[0], op->noperands - 1, op->operands + 1, op->at.checks, y_bar);
+    break;
+  case OP_UPDATE: adjoint_update(a, f, op); break;
+  case OP_ACC_ADD: adjoint_acc_add(a, f, op); break;
+  case OP_RESHAPE:
+    if (y_bar)
+      bar_add(a, f, op->operands[0], build_reshape(&a->b, y_bar, op->operands[0]->type));
+    break;
+  case OP_LOOP: adjoint_loop(a, f, op); break;
+  case OP_IF: adjoint_if(a, f, op); break;
+  case OP_WHILE: adjoint_while(a, f, op); break;
+  case OP_CALL: adjoint_call(a, f, op); break;
+  default: adjoint_scalar(a, f, op);
+  }
+}
+
+void adjoint_walk(Adjoint *a, Frame *f, Op *first, Op *last) {
+  const Range loc = a->b.loc;
+  const Op *origin = a->b.origin;
+  for (Op *op = last, *prev; op; op = prev) {
+    prev = op == first ? NULL : op->prev;
+    a->b.loc = op->loc;
+    a->b.origin = op->origin ? op->origin : op;
+    adjoint_op(a, f, op);
+  }
+  a->b.loc = loc;
+  a->b.origin = origin;
+}
+
+/* ---- a whole function */
+
+/* What the walk begins with: the bar of each float result of the base. */
+static void seed_results(Adjoint *a, Frame *root, const Func *base, Value *const *results) {
+  const bool vjp = a->func->derive.op == DERIVE_VJP;
+  int seed = base->body->nparams; /* the seeds stand after the base's parameters */
+  for (int r = 0; r < base->nresults; r++) {
+    if (!kind_is_float(base->result_types[r].kind))
+      continue;
+    if (vjp)
+      bar_add(a, root, results[r], a->func->body->params[seed++]);
+    else if (r == 0)
+      bar_add(a, root, results[0], build_float(&a->b, results[0]->type.kind, 1));
+  }
+}
+
+void adjoint_make(Func *f) {
+  Func *base = f->derive.base;
+  Module *m = f->module;
+  Adjoint a = {.module = m, .func = f, .b = build_into(f, f->body)};
+  a.ghosts.arena = a.tapes.arena = m->arena;
+  a.b.loc = f->loc;
+  const int nparams = base->body->nparams;
+  ValueMap map = {.arena = m->arena};
+  for (int i = 0; i < nparams; i++)
+    map_put(&map, base->body->params[i], f->body->params[i]);
+  build_copy_region(&a.b, base->body, &map);
+  Value **results = NEW_ARRAY(m->arena, Value *, base->nresults + nparams + 1);
+  bool *wrt = NEW_ARRAY(m->arena, bool, f->body->nparams + 1), *seeded = NEW_ARRAY(m->arena, bool, base->nresults + 1);
+  for (int i = 0; i < nparams; i++)
+    wrt[i] = f->derive.wrt[i];
+  for (int r = 0; r < base->nresults; r++) {
+    results[r] = map_value(&map, base->body->yields[r]);
+    seeded[r] = f->derive.op == DERIVE_VJP || r == 0;
+  }
+  region_set_yields(m, f->body, base->nresults, results); /* for the analysis */
+  a.activity = activity_of(f, wrt, seeded);
+  Op *last = f->body->last;
+  Frame root;
+  frame_open(&a, &root, NULL, NULL);
+  seed_results(&a, &root, base, results);
+  adjoint_walk(&a, &root, NULL, last);
+  int n = f->derive.op == DERIVE_GRAD ? 0 : base->nresults;
+  for (int i = 0; i < nparams; i++)
+    if (wrt[i]) {
+      Value *x = f->body->params[i], *x_bar = bar_get(&root, x);
+      results[n++] = x_bar ? x_bar : build_zeros(&a.b, x->type);
+    }
+  build_return(&a.b, n, results);
+}

@@ -1,0 +1,61 @@
+/* The adjoint: reverse-mode differentiation of one function.
+   Naming: the adjoint of x is x_bar.
+
+   The method.  The function that is being made first holds a copy of the primal; then its operations are walked
+   backwards, one rule an operation, and each adds its contribution to the bars of its operands.  A region below (the
+   body of a loop, a branch) is reversed by a new region that executes the primal's body again and then walks that
+   backwards (re-executing form): nothing of a parallel iteration is ever taped.  A loop with carries is run downwards
+   from states that the primal loop recorded at the entry of each iteration.
+
+   Where bars live.  Regions under construction form a stack of Frames.  The bar of a value is
+     - in the frame of the region that defines the value: an SSA value, replaced at each contribution;
+     - for a scalar of a region further out: summed in this frame first, then handed out as a `sum` of the loop;
+     - for a tensor of a region further out: an accumulator, declared by the outermost reverse loop that does not
+   contain the tensor, its initial value the bar so far, and added to directly from however deep. */
+#ifndef GRADC_PASSES_ADJOINT_H
+#define GRADC_PASSES_ADJOINT_H
+#include "passes/activity.h"
+
+typedef struct Frame Frame;
+struct Frame {
+  Frame *parent;
+  Region *region;
+  Op *loop;              /* whose body `region` is; NULL for a function's body and for branches */
+  ValueMap bars;         /* value -> its bar so far */
+  ValueMap handles;      /* outer tensor -> accumulator of `loop` */
+  VEC(Value *) captured; /* outer scalars that have a bar here */
+  VEC(Value *) handled;  /* keys of `handles` */
+};
+
+typedef struct Adjoint {
+  Module *module;
+  Func *func;
+  Builder b;
+  Activity activity;
+  ValueMap
+      ghosts; /* handle of a primal accumulator in re-executed code -> the bar of its loop's result (or itself: none) */
+  ValueMap tapes; /* recorded states of a carry -> this iteration's state */
+} Adjoint;
+
+/* Fills f, which derives its base by DERIVE_GRAD, VALUE_AND_GRAD or VJP. */
+void adjoint_make(Func *f);
+
+/* ---- adjoint.c, for adjoint_flow.c */
+Value *bar_get(const Frame *f, const Value *v); /* NULL: zero */
+void bar_add(Adjoint *a, Frame *f, Value *v, Value *contribution);
+/* Contribution to x[idx..]; `checks` as build_index. */
+void bar_add_at(Adjoint *a, Frame *f, Value *x, int n, Value *const *idx, uint64_t checks, Value *contribution);
+/* Walks the operations of f's region from `last` back to `first` (NULL: none). */
+void adjoint_walk(Adjoint *a, Frame *f, Op *first, Op *last);
+/* Opens the frame of a reverse loop; copies into it the body of a primal region, marks the copies' activity. */
+void frame_open(Adjoint *a, Frame *f, Frame *parent, Op *loop);
+void frame_copy(Adjoint *a, Frame *f, const Region *body, ValueMap *map);
+/* Ends a reverse loop, whose carries are given: yields the bars of captured scalars, hands all bars to the parent. */
+void frame_close(Adjoint *a, Frame *f, Value *const *carries);
+
+/* ---- adjoint_flow.c: the rules of operations with regions */
+void adjoint_loop(Adjoint *a, Frame *f, Op *op);
+void adjoint_if(Adjoint *a, Frame *f, const Op *op);
+void adjoint_while(Adjoint *a, Frame *f, const Op *op);
+void adjoint_call(Adjoint *a, Frame *f, const Op *op);
+#endif
