@@ -158,6 +158,8 @@ Form *form_index(Elab *e, Range at, const Form *x, int n, Value *const *idx, uin
 Form *form_convert(Elab *e, const Form *t, Kind kind, const char *what);
 /* Converts n tensors to one kind by promotion; false after an error. `what`: "operands of '+'". */
 bool form_unify(Elab *e, int n, const Form **x, const char *what);
+/* Gives the result of an operation what the operands' nature leaves of it: is_literal, adapts. */
+void form_mark(Form *result, int n, const Form *const *operands);
 /* Axis i of the result is axis axes[i] of x; the same elements with other sizes that agree.  No copies. */
 Form *form_permute(Elab *e, Range at, const Form *x, const int *axes);
 Form *form_with_dims(Elab *e, const Form *t, const Size *const *dims);
@@ -176,6 +178,7 @@ Form *elab_binary(Elab *e, Expr *x, const Kind *want);
 Form *elab_cast(Elab *e, Expr *x);
 Form *elab_array(Elab *e, Expr *x, const Kind *want);
 Form *operator_binary(Elab *e, Range at, BinaryOp op, Range op_at, const Form *l, const Form *r);
+Form *operator_power(Elab *e, Range at, const Form *l, const Form *r); /* numbers or tensors of them */
 Form *operator_cast(Elab *e, Range at, Kind kind, const Form *x);
 Form *operator_matmul(Elab *e, Range at, const Form *l, const Form *r);
 /* Elementwise application of IR operations to broadcast operands: `make` gets n scalar values of the operands' kinds. */
