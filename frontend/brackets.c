@@ -54,15 +54,26 @@ static void track(ParseState *s, int *token, Range at) {
   }
 }
 
+/* The brace itself of a block that was closed early, as when a named function stands in a block: no news. */
+static bool is_late_closer(ParseState *s, int token) {
+  if (token != '}' || s->nopen || !s->braces_made_up)
+    return false;
+  s->braces_made_up--;
+  return true;
+}
+
 int ad_lex(AD_STYPE *value, Range *at, ParseState *s) {
   int token;
   if (s->is_closing) {
     token = s->held;
     *at = s->held_at;
+    s->token_reported = true; /* where it stands is what was wrong */
   } else if (s->gave_up)
     token = T_END;
   else {
-    token = scanner_lex(value, at, s->scanner);
+    do
+      token = scanner_lex(value, at, s->scanner);
+    while (is_late_closer(s, token));
     track(s, &token, *at);
   }
   if (s->nopen && begins_item(s, token)) {
@@ -73,7 +84,9 @@ int ad_lex(AD_STYPE *value, Range *at, ParseState *s) {
       s->held_at = *at;
     }
     *at = (Range){at->src, at->line, at->col, at->line, at->col};
-    return closer_of(s->open[--s->nopen].bracket);
+    const char closer = closer_of(s->open[--s->nopen].bracket);
+    s->braces_made_up += closer == '}';
+    return closer;
   }
   s->is_closing = false;
   return token;

@@ -33,6 +33,7 @@ typedef struct ParseState {
   bool is_closing; /* `held` waits until every bracket is closed */
   int held;        /* a token that has no value of its own */
   Range held_at;
-  bool gave_up; /* too many brackets: the rest of the file reads as its end */
+  int braces_made_up; /* closing braces that may still come, of brackets closed early */
+  bool gave_up;       /* too many brackets: the rest of the file reads as its end */
 } ParseState;
 #endif

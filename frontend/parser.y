@@ -252,8 +252,11 @@ stmt: "let" pattern opt_type '=' expr semi { $$ = stmt_let(s, @$, $2, $3, $5); }
   | "require" expr opt_message semi { $$ = stmt_require(s, @$, $2, $3); }
   | ';'                       { $$ = NULL; }
   | error ';'                 { yyerrok; $$ = stmt_poison(s, @$); }
-  | or_start ';'              { $$ = unused_value(s, @$, $1); }
+  | error block               { yyerrok; $$ = stmt_poison(s, @$); }
+  | or_start ';'
+      { if (YYRECOVERING()) $$ = stmt_poison(s, @$); else $$ = unused_value(s, @$, $1); }
   | "return" expr ';'         { $$ = stmt_poison(s, @$); returned(s, @1, $2); }
+  | "return" ';'              { $$ = stmt_poison(s, @$); returned(s, @1, NULL); }
   ;
 comprehension_init: '[' ranges filter ']' '=' expr
       { $$ = expr_comprehension(s, @$, range_join(@2, @3), $2, $3, $6); } ;
@@ -353,7 +356,9 @@ sum_start: product_start
 product_start: unary_start | product_start product_op unary { $$ = expr_binary(s, @$, $2, @2, $1, $3); } ;
 unary_start: power_start
   | '-' unary                 { $$ = expr_unary(s, @$, UNARY_NEG, @1, $2); }
-  | '+' unary                 { $$ = $2; complain(s, @1, "there is no unary '+'", "leave it out"); }
+  | '+' unary
+      { $$ = $2; complain(s, @1, "a statement does not begin with '+'",
+                          "an if or a block before it is a whole statement: as an operand it needs ( )"); }
   ;
 power_start: postfix_start | postfix_start '^' unary { $$ = expr_binary(s, @$, BINARY_POW, @2, $1, $3); } ;
 postfix_start: primary

@@ -5,7 +5,7 @@
 #include "frontend/brackets.h"
 #include <string.h>
 
-enum { LISTED_MAX = 4, QUOTED_MAX = 40 };
+enum { LISTED_MAX = 5, QUOTED_MAX = 40 };
 
 typedef struct Wanted {
   const char **at;
@@ -50,7 +50,8 @@ static void simplify(Wanted *w) {
   static const char *const TYPE[] = {"a name", "a kind", "fn", "'('", NULL};
   static const char *const OPERATOR[] = {"'*'", "'/'", "'%'", "'@'", "'+'", "'-'", "'^'", "'['", "'('", "'.'",
                                          "of",  "and", "or",  "'<'", "'>'", "<=",  ">=",  "==",  "!=",  NULL};
-  static const char *const MENDED_DOTS[] = {"..", NULL}, *const MENDED_EQUALS[] = {"'='", NULL};
+  static const char *const MENDED_DOTS[] = {"..", NULL}, *const MENDED_EQUALS[] = {"'='", NULL},
+                           *const MENDED_LE[] = {"<=", NULL};
   drop(w, NEVER);
   if (has(w, "'*'")) { /* after an expression */
     drop(w, OPERATOR);
@@ -61,6 +62,8 @@ static void simplify(Wanted *w) {
   }
   if (has(w, "a name"))
     drop(w, CONTEXTUAL);
+  if (has(w, "in"))
+    drop(w, MENDED_LE);
   if (has(w, "import")) {
     drop(w, ITEM);
     put_first(w, "an item (fn, struct, const, import, export ..)");
