@@ -24,10 +24,22 @@ typedef struct CodegenOptions {
 bool codegen_emit(Module *m, const CodegenOptions *o, EmitKind kind, const char *path);
 /* The C header.  `guard`: the name that its include guard is made of. */
 void codegen_header(Module *m, const CodegenOptions *o, const char *guard, FILE *out);
-/* Compiles into this process; finds the address of an exported symbol (prefix included), NULL where there is none.
-   codegen_jit returns NULL after an error that has been reported. */
+/* Writes a shared object with the runtime inside, linked by the C compiler ($CC, or cc) of this machine.
+   `verbose`: the command is printed. */
+bool codegen_shared(Module *m, const CodegenOptions *o, const char *runtime_library, bool verbose, const char *path);
+/* LLVM's version, and this machine's triple and processor. */
+const char *codegen_version(Arena *arena);
+
+/* Compiles into this process; NULL after an error that has been reported.  `runtime`: the functions of the runtime, whose
+   symbols are hidden, up to a NULL name. */
 typedef struct Jit Jit;
-Jit *codegen_jit(Module *m, const CodegenOptions *o);
-void *codegen_jit_symbol(Jit *jit, const char *symbol);
+typedef struct JitSymbol {
+  const char *name;
+  void (*address)(void);
+} JitSymbol;
+Jit *codegen_jit(Module *m, const CodegenOptions *o, const JitSymbol *runtime);
+/* Calls an exported symbol (prefix included) that returns a status; args[i] points at its i-th C argument.  False, with an
+   error reported, where there is no such symbol. */
+bool codegen_jit_call(Jit *jit, const char *symbol, void *const *args, int *status);
 void codegen_jit_free(Jit *jit);
 #endif
