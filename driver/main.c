@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
   if (options_parse(&arena, argc, argv, &options, &done))
     status = done ? EXIT_DONE : run_command(&arena, &options);
   arena_free(&arena);
-  if (fflush(stdout) && status == EXIT_DONE) {
+  if ((fflush(stdout) || ferror(stdout)) && status == EXIT_DONE) {
     perror("gradc: error: cannot write standard output");
     status = EXIT_INPUT;
   }

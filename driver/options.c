@@ -1,5 +1,6 @@
 /* The command line: subcommand, options (driver/options.def), operands. */
 #include "driver/driver.h"
+#include "passes/passes.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -292,6 +293,23 @@ static bool find_command(const char *word, Command *out) {
   return true;
 }
 
+/* A comma list of passes; `what` is the option. */
+static bool check_passes(Arena *arena, const char *what, const char *list) {
+  Strings names = {0};
+  const char *name;
+  for (int i = 0; pass_describe(i, &name); i++)
+    vec_push(arena, names, name);
+  for (const char *p = list; *p;) {
+    const size_t n = strcspn(p, ",");
+    const char *word = arena_strndup(arena, p, n), *near = nearest_name(word, names.at, names.n);
+    if (!pass_exists(word))
+      return wrong(near ? usage_error("%s: pass '%s' is unknown; did you mean '%s'?", what, word, near)
+                        : usage_error("%s: pass '%s' is unknown", what, word));
+    p += n + (p[n] == ',');
+  }
+  return true;
+}
+
 static bool check_operands(const Options *o) {
   const CommandSpec *c = &commands[o->command];
   if (o->operands.n == 0)
@@ -330,5 +348,6 @@ bool options_parse(Arena *arena, int argc, char **argv, Options *o, bool *done) 
     else if (!parse_option(arena, o, argc, argv, &i))
       return false;
   }
-  return check_operands(o);
+  return (!o->after || check_passes(arena, "--after", o->after)) &&
+         (!o->passes || check_passes(arena, "--passes", o->passes)) && check_operands(o);
 }
