@@ -91,6 +91,7 @@ struct Scope {
   Binding *bindings;       /* newest first */
   struct NameTable *names; /* the same, by name, where they are many; or NULL */
   struct SizeFact *facts;  /* what `require`s in it say of sizes; elab_sizes.c */
+  const struct Frame *frame; /* of the outermost scope of a function's body, or NULL */
   int count;
   bool is_function; /* the outermost scope of a function's body: names further out belong to other functions */
   bool is_frozen;   /* of an anonymous function's surroundings: nothing is bound here any more */
@@ -158,6 +159,7 @@ Form *form_index(Elab *e, Range at, const Form *x, int n, Value *const *idx, uin
 Form *form_convert(Elab *e, const Form *t, Kind kind, const char *what);
 /* Converts n tensors to one kind by promotion; false after an error. `what`: "operands of '+'". */
 bool form_unify(Elab *e, int n, const Form **x, const char *what);
+static inline bool form_adapts(const Form *t) { return t->type.kind == KIND_F64 && (t->adapts || t->is_literal); }
 /* Gives the result of an operation what the operands' nature leaves of it: is_literal, adapts. */
 void form_mark(Form *result, int n, const Form *const *operands);
 /* Axis i of the result is axis axes[i] of x; the same elements with other sizes that agree.  No copies. */
@@ -260,6 +262,7 @@ struct StructDecl {
   const char *name;
   const Item *item;
   Scope *top;
+  bool is_open; /* its fields are being looked at: to meet it again is to contain itself */
 };
 TypeForm *elab_type(Elab *e, const TypeExpr *t); /* NULL after an error */
 /* Converts and checks a form against a declared type (let y: f64[n] = e; results; fields). */
