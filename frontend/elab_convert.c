@@ -48,7 +48,7 @@ static bool promotes(const Form *from, Kind to) {
   const Kind k = from->type.kind;
   if (kind_is_int(k) && kind_is_float(to))
     return true;
-  return (k == KIND_I32 && to == KIND_I64) || (from->adapts && to == KIND_F32);
+  return (k == KIND_I32 && to == KIND_I64) || (form_adapts(from) && to == KIND_F32);
 }
 
 static Form *cannot_convert(Elab *e, const Form *t, Kind kind, const char *what) {
@@ -151,7 +151,7 @@ bool form_unify(Elab *e, int n, const Form **x, const char *what) {
     case KIND_I64: i64 = t->is_literal ? i64 : t; break;
     case KIND_F32: f32 = t; break;
     case KIND_F64:
-      if (t->is_literal || t->adapts)
+      if (form_adapts(t))
         soft = t;
       else
         f64 = t;
@@ -183,7 +183,7 @@ static bool takes_kind_of(const Form *literal, const Form *other) {
   const Kind k = other->type.kind;
   if (k == KIND_BOOL)
     return false;
-  return literal->is_literal ? literal->type.kind == KIND_I64 || kind_is_float(k) : literal->adapts && kind_is_float(k);
+  return literal->is_literal ? literal->type.kind == KIND_I64 || kind_is_float(k) : form_adapts(literal) && kind_is_float(k);
 }
 
 static bool same_tensors(Elab *e, Form **a, Form **b, const char *what) {

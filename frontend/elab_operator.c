@@ -20,7 +20,7 @@ void form_mark(Form *result, int n, const Form *const *operands) {
     return;
   for (int i = 0; i < n; i++) {
     literal = literal && operands[i]->is_literal;
-    adapts = adapts && (operands[i]->adapts || !kind_is_float(operands[i]->type.kind));
+    adapts = adapts && (form_adapts(operands[i]) || !kind_is_float(operands[i]->type.kind));
   }
   result->adapts = adapts;
   result->is_literal = literal && result->value && value_is_const(result->value);
