@@ -79,10 +79,16 @@ const char *func_result_name(const Func *f, int r) {
   return unnamed == 1 ? "value" : arena_name(f->module->arena, arena_printf(f->module->arena, "value%d", r));
 }
 
-/* ---- derivatives */
-typedef struct Signature { /* the results of a derivative while they are being collected */
+/* ---- derivatives
+   A signature is either made or, for a function that is there already, compared with what it should be. */
+typedef struct Signature {
   Module *module;
   Func *derived, *base;
+  DeriveOp op;
+  const bool *wrt;
+  bool only_derivatives; /* an own rule's: no values among the results */
+  bool compare, differs;
+  int nparams; /* seen so far */
   VEC(Type) types;
   VEC(const char *) names;
 } Signature;
@@ -91,11 +97,22 @@ static const Size *own_param(Value *v, void *arg) {
   const Signature *s = arg;
   if (v->def || v->region != s->base->body || v->index >= s->derived->body->nparams)
     return NULL;
+  const Value *own = s->derived->body->params[v->index];
+  if (own->type.rank || own->type.kind != KIND_I64)
+    return NULL; /* the signatures differ */
   return size_atom(s->module, s->derived->body->params[v->index]);
 }
 
 static Type own_type(Signature *s, Type t) {
   return type_map(s->module, t, own_param, s);
+}
+
+static void add_param(Signature *s, Type t, const char *name) {
+  const int i = s->nparams++;
+  if (!s->compare)
+    func_add_param(s->derived, own_type(s, t), name);
+  else if (i >= s->derived->body->nparams || !type_equal(s->derived->body->params[i]->type, own_type(s, t)))
+    s->differs = true;
 }
 
 static void add_result(Signature *s, Type t, const char *name) {
@@ -114,29 +131,26 @@ static const char *param_name(const Signature *s, int i) {
 
 static void add_params(Signature *s) {
   for (int i = 0; i < s->base->body->nparams; i++)
-    func_add_param(s->derived, own_type(s, s->base->body->params[i]->type), param_name(s, i));
-  s->derived->nsizes = s->base->nsizes;
-  const Derive *d = &s->derived->derive;
-  if (d->op == DERIVE_VJP)
+    add_param(s, s->base->body->params[i]->type, param_name(s, i));
+  if (s->op == DERIVE_VJP)
     for (int r = 0; r < s->base->nresults; r++)
       if (kind_is_float(s->base->result_types[r].kind))
-        func_add_param(s->derived, own_type(s, s->base->result_types[r]),
-                       named(s, "seed", func_result_name(s->base, r)));
-  if (d->op == DERIVE_JVP || d->op == DERIVE_HVP)
+        add_param(s, s->base->result_types[r], named(s, "seed", func_result_name(s->base, r)));
+  if (s->op == DERIVE_JVP || s->op == DERIVE_HVP)
     for (int i = 0; i < s->base->body->nparams; i++)
-      if (d->wrt[i])
-        func_add_param(s->derived, own_type(s, s->base->body->params[i]->type), named(s, "t", param_name(s, i)));
+      if (s->wrt[i])
+        add_param(s, s->base->body->params[i]->type, named(s, "t", param_name(s, i)));
 }
 
 static void add_base_results(Signature *s) {
-  for (int r = 0; r < s->base->nresults; r++)
+  for (int r = 0; r < s->base->nresults && !s->only_derivatives; r++)
     add_result(s, s->base->result_types[r], func_result_name(s->base, r));
 }
 
 /* One result of the type and name of each of wrt. */
 static void add_gradients(Signature *s, const char *prefix) {
   for (int i = 0; i < s->base->body->nparams; i++)
-    if (s->derived->derive.wrt[i])
+    if (s->wrt[i])
       add_result(s, s->base->body->params[i]->type, named(s, prefix, param_name(s, i)));
 }
 
@@ -144,9 +158,11 @@ static void add_gradients(Signature *s, const char *prefix) {
 static Type joined(Signature *s, Type a, Type b) {
   const Size *dims[2 * MAX_RANK];
   if (a.rank + b.rank > MAX_RANK) {
-    diag_error(s->module->diag, s->derived->loc,
-               "the derivative of '%s' has a result of %d axes; at most %d are possible", s->base->name,
-               a.rank + b.rank, MAX_RANK);
+    if (!s->compare)
+      diag_error(s->module->diag, s->derived->loc,
+                 "the derivative of '%s' has a result of %d axes; at most %d are possible", s->base->name,
+                 a.rank + b.rank, MAX_RANK);
+    s->differs = true;
     return type_scalar(b.kind);
   }
   for (int i = 0; i < a.rank; i++)
@@ -165,21 +181,20 @@ static void add_jacobians(Signature *s) {
       continue;
     const char *prefix = nfloats == 1 ? "d" : named(s, "d", func_result_name(s->base, r));
     for (int i = 0; i < s->base->body->nparams; i++)
-      if (s->derived->derive.wrt[i])
+      if (s->wrt[i])
         add_result(s, joined(s, s->base->result_types[r], s->base->body->params[i]->type),
                    named(s, prefix, param_name(s, i)));
   }
 }
 
 static void add_hessians(Signature *s) {
-  const bool *wrt = s->derived->derive.wrt;
   const int n = s->base->body->nparams;
   int nwrt = 0;
   for (int i = 0; i < n; i++)
-    nwrt += wrt[i];
+    nwrt += s->wrt[i];
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++)
-      if (wrt[i] && wrt[j]) {
+      if (s->wrt[i] && s->wrt[j]) {
         const char *h = named(s, "h", param_name(s, i));
         add_result(s, joined(s, s->base->body->params[i]->type, s->base->body->params[j]->type),
                    nwrt == 1 ? h : named(s, h, param_name(s, j)));
@@ -187,7 +202,7 @@ static void add_hessians(Signature *s) {
 }
 
 static void add_results(Signature *s) {
-  switch (s->derived->derive.op) {
+  switch (s->op) {
   case DERIVE_GRAD: add_gradients(s, "d"); break;
   case DERIVE_VALUE_AND_GRAD:
   case DERIVE_VJP:
@@ -203,7 +218,7 @@ static void add_results(Signature *s) {
   case DERIVE_JACOBIAN: add_jacobians(s); break;
   case DERIVE_HESSIAN: add_hessians(s); break;
   case DERIVE_HVP: add_gradients(s, "hv"); break;
-  default: internal_error("func_derive of operator %d", (int)s->derived->derive.op);
+  default: internal_error("func_derive of operator %d", (int)s->op);
   }
 }
 
@@ -228,9 +243,45 @@ Func *func_derive(Module *m, DeriveOp op, Func *base, const bool *wrt, DeriveMod
   f->derive = (Derive){.op = op, .base = base, .wrt = NEW_ARRAY(m->arena, bool, n), .mode = mode};
   if (n)
     memcpy(f->derive.wrt, wrt, sizeof *wrt * (size_t)n);
-  Signature s = {.module = m, .derived = f, .base = base};
+  f->nsizes = base->nsizes;
+  Signature s = {.module = m, .derived = f, .base = base, .op = op, .wrt = f->derive.wrt};
   add_params(&s);
   add_results(&s);
   func_set_results(f, s.types.n, s.types.at, s.names.at);
   return f;
+}
+
+static bool matches(Signature *s) {
+  const Func *f = s->derived;
+  s->compare = true;
+  s->module = f->module;
+  if (f->nsizes != s->base->nsizes)
+    return false;
+  add_params(s);
+  add_results(s);
+  if (s->differs || s->nparams != f->body->nparams || s->types.n != f->nresults)
+    return false;
+  for (int i = 0; i < f->nresults; i++)
+    if (!type_equal(s->types.at[i], f->result_types[i]))
+      return false;
+  return true;
+}
+
+bool func_derive_matches(Func *f) {
+  const Derive *d = &f->derive;
+  if ((d->op == DERIVE_GRAD || d->op == DERIVE_VALUE_AND_GRAD || d->op == DERIVE_HESSIAN || d->op == DERIVE_HVP) &&
+      (!d->base->nresults || d->base->result_types[0].rank || !kind_is_float(d->base->result_types[0].kind)))
+    return false;
+  for (int i = 0; i < d->base->body->nparams; i++)
+    if (d->wrt[i] && !kind_is_float(d->base->body->params[i]->type.kind))
+      return false;
+  return matches(&(Signature){.derived = f, .base = d->base, .op = d->op, .wrt = d->wrt});
+}
+
+bool func_rule_matches(Func *f, Func *rule, DeriveOp op) {
+  const int n = f->body->nparams;
+  bool *wrt = NEW_ARRAY(f->module->arena, bool, n);
+  for (int i = 0; i < n; i++)
+    wrt[i] = kind_is_float(f->body->params[i]->type.kind);
+  return matches(&(Signature){.derived = rule, .base = f, .op = op, .wrt = wrt, .only_derivatives = true});
 }

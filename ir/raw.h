@@ -23,4 +23,8 @@ void op_unlink(Op *op);
 LoopInfo *loop_info_new(Module *m, int nindices, int ncarries, int naccs, int nouts);
 /* The name that a result has in C: its own, or value, or value<r> where the function has several unnamed ones. */
 const char *func_result_name(const Func *f, int r);
+/* Whether a function that derives another has the parameters and results that its Derive says. */
+bool func_derive_matches(Func *f);
+/* Whether `rule` has the signature of an own rule of f; op: DERIVE_VJP or DERIVE_JVP. */
+bool func_rule_matches(Func *f, Func *rule, DeriveOp op);
 #endif

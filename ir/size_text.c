@@ -7,29 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- text */
-void text_add(Text *t, const char *s) {
-  for (; *s; s++)
-    vec_push(t->arena, t->chars, *s);
-}
-
-void text_printf(Text *t, const char *fmt, ...) {
-  char room[256];
-  va_list ap, again;
-  va_start(ap, fmt);
-  va_copy(again, ap);
-  const int n = vsnprintf(room, sizeof room, fmt, ap);
-  text_add(t, n < (int)sizeof room ? room : arena_vprintf(t->arena, fmt, again));
-  va_end(again);
-  va_end(ap);
-}
-
-const char *text_end(Text *t) {
-  vec_push(t->arena, t->chars, '\0');
-  t->chars.n--;
-  return t->chars.at;
-}
-
 /* ---- a polynomial with its terms in the order of writing */
 typedef struct Factor {
   const char *text; /* of the atom */

@@ -12,6 +12,15 @@ void text_add(Text *t, const char *s);
 void text_printf(Text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *text_end(Text *t); /* ends it with a NUL */
 
+/* The shortest number that reads back as v; inf, -0.0, nan, and nan(0x7ff8000000000001) for one that is not the usual.
+ */
+void text_float(Text *t, Kind k, double v);
+/* In double quotes, with escapes \" \\ \n \t \xHH. */
+void text_string(Text *t, const char *s);
+bool is_identifier(const char *s);
+/* An identifier as it is, anything else as a string. */
+void text_name(Text *t, const char *s);
+
 /* How values are named, and in which order they are to stand in a size; the text depends on nothing else. */
 typedef struct SizeNames {
   const char *(*name)(const Value *v, void *arg);
