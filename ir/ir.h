@@ -155,6 +155,7 @@ struct Func {
   Range loc;
   Func *next;
   void *note;
+  char fails; /* cache of func_may_fail: 0 unknown, 1 no, 2 yes */
 };
 
 /* A C symbol.  The C parameters are the function's parameters in order (sizes, inputs, seeds or tangents), then one pointer

@@ -2,6 +2,7 @@
 #include "passes/adjoint.h"
 #include "ir/raw.h"
 #include "passes/linear.h"
+#include "passes/passes_internal.h"
 
 Value *bar_get(const Frame *f, const Value *v) {
   return map_get(&f->bars, v);
@@ -252,7 +253,9 @@ void adjoint_make(Func *f) {
   ValueMap map = {.arena = m->arena};
   for (int i = 0; i < nparams; i++)
     map_put(&map, base->body->params[i], f->body->params[i]);
+  a.b.hook = prepare_op;
   build_copy_region(&a.b, base->body, &map);
+  a.b.hook = NULL;
   Value **results = NEW_ARRAY(m->arena, Value *, base->nresults + nparams + 1);
   bool *wrt = NEW_ARRAY(m->arena, bool, f->body->nparams + 1), *seeded = NEW_ARRAY(m->arena, bool, base->nresults + 1);
   for (int i = 0; i < nparams; i++)

@@ -7,9 +7,28 @@ static Op *last_op(const Adjoint *a) {
   return a->b.region->last;
 }
 
-static bool any_bar(const Frame *f, const Op *op) {
+/* True if something in the region adds to a primal accumulator whose result has a bar. */
+static bool adds_to_wanted(const Adjoint *a, const Region *r) {
+  for (const Op *op = r->first; op; op = op->next) {
+    if (op->code == OP_ACC_ADD) {
+      const Value *handle = op->operands[0], *bar = map_get(&a->ghosts, handle);
+      if (bar && bar != handle)
+        return true;
+    }
+    for (int i = 0; i < op->nregions; i++)
+      if (adds_to_wanted(a, op->regions[i]))
+        return true;
+  }
+  return false;
+}
+
+/* Nothing is to be done for an operation that no bar comes from: through its results, or through outer accumulators. */
+static bool is_wanted(const Adjoint *a, const Frame *f, const Op *op) {
   for (int i = 0; i < op->nresults; i++)
     if (bar_get(f, op->results[i]))
+      return true;
+  for (int i = 0; i < op->nregions; i++)
+    if (adds_to_wanted(a, op->regions[i]))
       return true;
   return false;
 }
@@ -137,7 +156,7 @@ static void adjoint_carry_loop(Adjoint *a, Frame *f, Op *op) {
 }
 
 void adjoint_loop(Adjoint *a, Frame *f, Op *op) {
-  if (!any_bar(f, op))
+  if (!is_wanted(a, f, op))
     return;
   if (op->at.loop->ncarries)
     adjoint_carry_loop(a, f, op);
@@ -164,7 +183,7 @@ static void reverse_branch(Adjoint *a, const Frame *results, Frame *inner, Frame
 
 void adjoint_if(Adjoint *a, Frame *f, const Op *op) {
   Module *m = a->module;
-  if (!any_bar(f, op))
+  if (!is_wanted(a, f, op))
     return;
   const LoopSpec once = {.nindices = 0};
   Frame outer, branch[2];
@@ -207,7 +226,7 @@ void adjoint_if(Adjoint *a, Frame *f, const Op *op) {
 void adjoint_while(Adjoint *a, Frame *f, const Op *op) {
   Module *m = a->module;
   const int n = op->noperands;
-  if (!any_bar(f, op))
+  if (!is_wanted(a, f, op))
     return;
   const Size *trips = size_of_value(m, op->results[n]);
   const LoopSpec spec = {.nindices = 1, .extents = &trips, .ncarries = n, .carry_inits = op->operands};
@@ -238,7 +257,7 @@ void adjoint_while(Adjoint *a, Frame *f, const Op *op) {
 void adjoint_call(Adjoint *a, Frame *f, const Op *op) {
   Func *callee = op->at.callee;
   const int n = op->noperands;
-  if (!any_bar(f, op))
+  if (!is_wanted(a, f, op))
     return;
   bool *wrt = NEW_ARRAY(a->module->arena, bool, n + 1), any = false;
   for (int i = 0; i < n; i++)

@@ -1,0 +1,32 @@
+/* What the passes share among themselves. */
+#ifndef GRADC_PASSES_INTERNAL_H
+#define GRADC_PASSES_INTERNAL_H
+#include "ir/build.h"
+#include "passes/passes.h"
+
+#define PASS(name, level, what) void pass_##name(Module *m);
+#include "passes/passes.def"
+#undef PASS
+
+/* Removes what is dead in one function. */
+void func_dce(Func *f);
+/* Rebuilds through the builder, then func_dce. */
+void func_simplify(Func *f);
+/* True if a call may end in a failed require or index out of range, and so must stay where its results are not wanted.
+ */
+bool func_may_fail(Func *f);
+/* True for functions whose body is not there yet. */
+static inline bool func_is_underived(const Func *f) {
+  return f->derive.op != DERIVE_NONE && !f->body->nyields && f->nresults;
+}
+long region_op_count(const Region *r);
+/* Calls replaced by bodies where `inline` says so. */
+void func_inline(Func *f);
+/* Gives f, and the functions that it derives, bodies. */
+void derive_func(Func *f);
+/* A hook of copying that rewrites what the derivatives have no rule for: products into carried products, checkpointed
+   loops into nests of two. */
+bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg);
+/* Fills f, which derives its base by DERIVE_JVP. */
+void tangent_make(Func *f);
+#endif

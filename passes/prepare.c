@@ -1,0 +1,115 @@
+/* Rewriting, before differentiation, of loops that the derivatives have no rule of their own for:
+   - prod: the factors become a stack, and a loop carries p * x over it.  Its adjoint is then right at zeros, to any
+   order.
+   - checkpoint: a loop of T steps becomes G loops of at most S steps.  The adjoint of the outer records G states, the
+     reverse of each of its iterations runs the inner again and records S: with S = ceil(sqrt(T)) both are O(sqrt T). */
+#include "ir/raw.h"
+#include "passes/passes_internal.h"
+
+static Value *carried_product(Builder *b, Value *factors) {
+  Module *m = b->module;
+  const Size *count = type_count(m, factors->type);
+  const Type flat = type_tensor(m, factors->type.kind, 1, &count);
+  Value *x = build_reshape(b, factors, flat), *one = build_float(b, flat.kind, 1);
+  const LoopSpec spec = {.nindices = 1, .extents = &count, .ncarries = 1, .carry_inits = &one};
+  Op *loop = build_loop_begin(b, &spec);
+  Value *i = loop_index(loop, 0);
+  Value *next = build_mul(b, loop_carry(loop, 0), build_index(b, x, 1, &i, 0));
+  build_loop_end(b, loop, &next, NULL);
+  return loop_carry_result(loop, 0);
+}
+
+static bool is_float_product(const Op *op, int i) {
+  return op->at.loop->outs[i] == OUT_PROD && kind_is_float(loop_out(op, i)->type.kind);
+}
+
+static void prepare_product(Builder *b, const Op *op, ValueMap *map) {
+  Module *m = b->module;
+  LoopInfo info = *op->at.loop;
+  Op stacking = *op;
+  const int first = info.ncarries + info.naccs;
+  stacking.at.loop = &info;
+  stacking.results = NEW_ARRAY(m->arena, Value *, op->nresults + 1);
+  info.outs = NEW_ARRAY(m->arena, OutKind, info.nouts + 1);
+  for (int i = 0; i < op->nresults; i++)
+    stacking.results[i] = op->results[i];
+  for (int i = 0; i < info.nouts; i++) {
+    info.outs[i] = op->at.loop->outs[i];
+    if (is_float_product(op, i)) {
+      info.outs[i] = OUT_STACK;
+      stacking.results[first + i] = value_new(m, loop_out(op, i)->type, NULL);
+    }
+  }
+  build_copy_op(b, &stacking, map);
+  for (int i = 0; i < info.nouts; i++)
+    if (is_float_product(op, i))
+      map_put(map, loop_out(op, i), carried_product(b, map_value(map, stacking.results[first + i])));
+}
+
+/* Steps of an inner loop: ceil(sqrt(T)), or ceil(T / k) where k states are to be kept; 1 at least. */
+static Value *segment_length(Builder *b, const Size *trips, int states) {
+  Module *m = b->module;
+  Value *one = build_int(b, KIND_I64, 1);
+  if (states > 0) {
+    const Size *up = size_add(m, trips, size_const(m, states - 1));
+    return build_binary(b, OP_MAX, one, build_size(b, size_floordiv(m, up, size_const(m, states))));
+  }
+  Value *root = build_unary(b, OP_SQRT, build_cast(b, KIND_F64, build_size(b, trips)));
+  return build_binary(b, OP_MAX, one, build_cast(b, KIND_I64, build_unary(b, OP_CEIL, root)));
+}
+
+static void prepare_checkpoint(Builder *b, const Op *op, ValueMap *map) {
+  Module *m = b->module;
+  const LoopInfo *info = op->at.loop;
+  const Region *body = op->regions[0];
+  const int nc = info->ncarries;
+  const Size *trips = map_size(m, map, info->extents[0]);
+  Value *length = segment_length(b, trips, info->checkpoint);
+  const Size *steps = size_atom(m, length);
+  const Size *segments = size_floordiv(m, size_sub(m, size_add(m, trips, steps), size_const(m, 1)), steps);
+  Value **inits = NEW_ARRAY(m->arena, Value *, op->noperands + 1), **next = NEW_ARRAY(m->arena, Value *, nc + 1);
+  for (int i = 0; i < op->noperands; i++)
+    inits[i] = map_value(map, op->operands[i]);
+  const LoopSpec outer_spec = {.nindices = 1,
+                               .extents = &segments,
+                               .ncarries = nc,
+                               .carry_inits = inits,
+                               .naccs = info->naccs,
+                               .acc_inits = inits + nc};
+  Op *outer = build_loop_begin(b, &outer_spec);
+  Value *start = build_mul(b, loop_index(outer, 0), length);
+  Value *left = build_binary(b, OP_MIN, length, build_sub(b, build_size(b, trips), start));
+  const Size *inner_trips = size_atom(m, left);
+  const LoopSpec inner_spec = {
+      .nindices = 1, .extents = &inner_trips, .ncarries = nc, .carry_inits = outer->regions[0]->params + 1};
+  Op *inner = build_loop_begin(b, &inner_spec);
+  map_put(map, body->params[0], build_add(b, start, loop_index(inner, 0)));
+  for (int i = 0; i < nc; i++)
+    map_put(map, loop_carry(op, i), loop_carry(inner, i));
+  for (int i = 0; i < info->naccs; i++)
+    map_put(map, loop_acc(op, i), loop_acc(outer, i));
+  build_copy_region(b, body, map);
+  for (int i = 0; i < nc; i++)
+    next[i] = map_value(map, body->yields[i]);
+  build_loop_end(b, inner, next, NULL);
+  build_loop_end(b, outer, inner->results, NULL);
+  for (int i = 0; i < op->nresults; i++)
+    map_put(map, op->results[i], outer->results[i]);
+}
+
+bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg) {
+  (void)arg;
+  if (op->code != OP_LOOP)
+    return false;
+  const LoopInfo *info = op->at.loop;
+  for (int i = 0; i < info->nouts; i++)
+    if (is_float_product(op, i)) {
+      prepare_product(b, op, map);
+      return true;
+    }
+  if (info->checkpoint && info->ncarries && !info->nouts) {
+    prepare_checkpoint(b, op, map);
+    return true;
+  }
+  return false;
+}

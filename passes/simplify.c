@@ -1,0 +1,73 @@
+/* Simplification: every body made anew through the folding and sharing builder, then dead code removed.
+   Also the passes that are a copy with a hook: detach, and the end of the pipeline, prune. */
+#include "ir/raw.h"
+#include "passes/passes_internal.h"
+
+void func_simplify(Func *f) {
+  if (func_is_underived(f) || f->is_extern)
+    return;
+  func_rebuild(f, NULL, NULL);
+  func_dce(f);
+}
+
+void pass_simplify(Module *m) {
+  for (Func *f = m->funcs; f; f = f->next)
+    func_simplify(f);
+}
+
+/* attach(v, x) is v; that is exact as no derivative of it is to be taken any more. */
+static bool detach_op(Builder *b, const Op *op, ValueMap *map, void *arg) {
+  (void)b, (void)arg;
+  if (op->code != OP_ATTACH)
+    return false;
+  map_put(map, op->results[0], map_value(map, op->operands[0]));
+  return true;
+}
+
+void pass_detach(Module *m) {
+  for (Func *f = m->funcs; f; f = f->next) {
+    if (func_is_underived(f) || f->is_extern)
+      continue;
+    func_rebuild(f, detach_op, NULL);
+    func_dce(f);
+  }
+}
+
+static char called_mark;
+
+static void mark_called(Func *f);
+static void mark_callee(Op *op, void *arg) {
+  (void)arg;
+  if (op->code == OP_CALL)
+    mark_called(op->at.callee);
+}
+static void mark_called(Func *f) {
+  if (f->note == &called_mark)
+    return;
+  f->note = &called_mark;
+  region_walk(f->body, mark_callee, NULL);
+}
+
+/* Functions that no export leads to go.  A module without exports is a piece of one: it keeps all. */
+void pass_prune(Module *m) {
+  pass_simplify(m);
+  if (!m->exports)
+    return;
+  for (Func *f = m->funcs; f; f = f->next)
+    f->note = NULL;
+  for (Export *e = m->exports; e; e = e->next)
+    mark_called(e->func);
+  Func **link = &m->funcs;
+  m->last_func = NULL;
+  for (Func *f = m->funcs; f; f = f->next)
+    if (f->note == &called_mark) {
+      *link = m->last_func = f;
+      link = &f->next;
+    }
+  *link = NULL;
+  for (Func *f = m->funcs; f; f = f->next) { /* what made them is history */
+    f->note = NULL;
+    f->derive = (Derive){.op = DERIVE_NONE};
+    f->own_vjp = f->own_jvp = NULL;
+  }
+}
