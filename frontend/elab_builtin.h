@@ -51,9 +51,9 @@ Form *apply_operation(Elab *e, Range at, Opcode op, int n, const Form *const *op
 Form *reduce_peak(Elab *e, Range at, const Form *x, unsigned axes);
 
 /* ---- handlers */
-BuiltinHandler call_number, call_float, call_predicate, call_digamma, call_where, call_clip, call_pow,
+BuiltinHandler call_number, call_float, call_predicate, call_where, call_pow,
     call_stop_gradient, call_elu, call_min_max;
-ScalarMake make_sqr, make_relu, make_silu, make_gelu, make_elu;
+ScalarMake make_sqr, make_relu, make_silu, make_gelu, make_elu, make_digamma, make_clip;
 BuiltinHandler call_reduction, call_variance;
 BuiltinHandler call_softmax, call_log_softmax, call_cumulative, call_sort, call_argsort, call_flip, call_roll;
 BuiltinHandler call_reshape, call_transpose, call_broadcast, call_concat, call_stack, call_pad, call_size;

@@ -48,18 +48,9 @@ Form *call_predicate(Elab *e, const BuiltinCall *c) {
   return x->kind == FORM_POISON ? form_poison(e, c->at) : apply_operation(e, c->at, c->f->op, 1, &x);
 }
 
-static Value *make_digamma(Elab *e, const void *unused, Value *const *x) {
+Value *make_digamma(Elab *e, const void *unused, Value *const *x) {
   (void)unused;
   return build_polygamma(&e->b, x[0], 0);
-}
-
-Form *call_digamma(Elab *e, const BuiltinCall *c) {
-  const Form *x = argument_float(e, c, 0);
-  if (x->kind == FORM_POISON)
-    return form_poison(e, c->at);
-  Form *f = elementwise(e, c->at, x->type.kind, 1, &x, make_digamma, NULL);
-  form_mark(f, 1, &x);
-  return f;
 }
 
 Form *call_pow(Elab *e, const BuiltinCall *c) {
@@ -109,22 +100,11 @@ Form *call_elu(Elab *e, const BuiltinCall *c) {
 }
 
 /* At its bounds x counts. */
-static Value *make_clip(Elab *e, const void *unused, Value *const *x) {
+Value *make_clip(Elab *e, const void *unused, Value *const *x) {
   (void)unused;
   Builder *b = &e->b;
   Value *low = build_select(b, build_binary(b, OP_LT, x[0], x[1]), x[1], x[0]);
-  return build_select(b, build_binary(b, OP_LT, x[2], x[0]), x[2], low);
-}
-
-Form *call_clip(Elab *e, const BuiltinCall *c) {
-  const Form *x[3], *given[3];
-  for (int i = 0; i < 3; i++)
-    x[i] = given[i] = argument_number(e, c, i);
-  if (!form_unify(e, 3, x, "the arguments of 'clip'"))
-    return form_poison(e, c->at);
-  Form *f = elementwise(e, c->at, x[0]->type.kind, 3, x, make_clip, NULL);
-  form_mark(f, 3, given);
-  return f;
+  return build_select(b, build_binary(b, OP_LT, x[2], low), x[2], low);
 }
 
 /* ---- choice */
@@ -177,9 +157,9 @@ Form *call_min_max(Elab *e, const BuiltinCall *c) {
     x[i] = given[i] = argument_number(e, c, i);
   if (x[0]->kind == FORM_TENSOR && x[0]->type.rank && !c->arguments[1]->name.text &&
       is_int_literal(c->arguments[1]->value)) {
-    DiagMessage *m =
-        diag_warn(e->diag, "axis", c->arguments[1]->at, "this is a number that each element is compared with");
-    diag_mend(e->diag, m, "an axis is written axis = 0, a number 0.0");
+    DiagMessage *m = diag_warn(e->diag, "axis", c->arguments[1]->at,
+                               "'%s' compares each element with this number; an axis is written axis = 0", c->f->name);
+    diag_mend(e->diag, m, "for the number write it as a float, such as 0.0");
   }
   return apply(e, c, 2, x);
 }
