@@ -121,18 +121,14 @@ Form *call_concat(Elab *e, const BuiltinCall *c) {
   const Size *dims[MAX_RANK], *total = size_const(e->module, 0);
   k->parts = parts;
   k->choice = (Choice){.n = n, .axis = axis, .element = concat_part, .starts = NEW_ARRAY(e->arena, const Size *, n)};
-  bool adapts = true;
   for (int i = 0; i < n; i++) {
     k->choice.starts[i] = total;
     total = size_add(e->module, total, parts[i]->type.dims[axis]);
-    adapts = adapts && form_adapts(parts[i]);
   }
   for (int i = 0; i < parts[0]->type.rank; i++)
     dims[i] = i == axis ? total : parts[0]->type.dims[i];
   const Type type = type_tensor(e->module, parts[0]->type.kind, parts[0]->type.rank, dims);
-  Form *f = form_lazy(e, c->at, type, concat_element, k, false);
-  f->adapts = adapts;
-  return f;
+  return form_lazy(e, c->at, type, concat_element, k, false);
 }
 
 Form *call_stack(Elab *e, const BuiltinCall *c) {
