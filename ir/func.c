@@ -223,16 +223,16 @@ static void add_results(Signature *s) {
 }
 
 static bool derives(const Func *f, DeriveOp op, const Func *base, const bool *wrt, DeriveMode mode) {
-  if (f->derive.op != op || f->derive.base != base || f->derive.mode != mode)
+  if (f->recipe.op != op || f->recipe.mode != mode)
     return false;
   for (int i = 0; i < base->body->nparams; i++)
-    if (f->derive.wrt[i] != wrt[i])
+    if (f->recipe.wrt[i] != wrt[i])
       return false;
   return true;
 }
 
 Func *func_derive(Module *m, DeriveOp op, Func *base, const bool *wrt, DeriveMode mode, Range loc) {
-  for (Func *f = m->funcs; f; f = f->next)
+  for (Func *f = base->derivatives; f; f = f->next_derivative)
     if (derives(f, op, base, wrt, mode))
       return f;
   const int n = base->body->nparams;
@@ -243,6 +243,9 @@ Func *func_derive(Module *m, DeriveOp op, Func *base, const bool *wrt, DeriveMod
   f->derive = (Derive){.op = op, .base = base, .wrt = NEW_ARRAY(m->arena, bool, n), .mode = mode};
   if (n)
     memcpy(f->derive.wrt, wrt, sizeof *wrt * (size_t)n);
+  f->recipe = f->derive;
+  f->next_derivative = base->derivatives;
+  base->derivatives = f;
   f->nsizes = base->nsizes;
   Signature s = {.module = m, .derived = f, .base = base, .op = op, .wrt = f->derive.wrt};
   add_params(&s);

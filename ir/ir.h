@@ -12,6 +12,7 @@
    in this order:
      carry   operand: initial value; region parameter: its value in this iteration; yielded: its value in the next.
              A loop with a carry has exactly one index and runs in order; without, its iterations are independent.
+             A loop without indices is one iteration: a place to declare accumulators.
      accum   operand: initial tensor or scalar; region parameter: a handle, read by nobody and used only as first operand
              of acc_add, here or in any region below; result: initial plus all that was added.
      out     yielded each iteration: `stack` (result type: extents, then the yielded type), or reduced to a scalar by
@@ -149,7 +150,9 @@ struct Func {
   int nresults;
   Type *result_types;        /* sizes over the parameters */
   const char **result_names; /* for C; NULL where unnamed */
-  Derive derive;
+  Derive derive; /* op DERIVE_NONE once the body has been made */
+  Derive recipe; /* what derive was from the start: what func_derive finds it by */
+  Func *derivatives, *next_derivative; /* the functions that derive this one; the next of its base's */
   bool is_extern; /* a C function of that name: no body; scalars by value, one result */
   Func *own_vjp, *own_jvp; /* the user's rules: as DERIVE_VJP without the values, DERIVE_JVP without the values; else NULL */
   Range loc;

@@ -205,7 +205,7 @@ static bool check_out(Verifier *v, const Op *op, int i) {
 static bool check_loop(Verifier *v, const Op *op) {
   const LoopInfo *l = op->at.loop;
   const Region *r = op->regions[0];
-  if (l->nindices < 1 || (l->ncarries && l->nindices != 1))
+  if (l->ncarries && l->nindices != 1)
     return verify_fail(v, "%d indices and %d carries", l->nindices, l->ncarries);
   if (l->checkpoint < -1 || (l->checkpoint && !l->ncarries))
     return verify_fail(v, "checkpoint %d with %d carries", l->checkpoint, l->ncarries);

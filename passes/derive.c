@@ -366,6 +366,7 @@ void derive_func(Func *f) {
     break;
   default: internal_error("function '%s' derives nothing", f->name);
   }
+  f->derive = (Derive){.op = DERIVE_NONE}; /* a function like any other now */
   func_simplify(f);
 }
 

@@ -67,7 +67,6 @@ void pass_prune(Module *m) {
   *link = NULL;
   for (Func *f = m->funcs; f; f = f->next) { /* what made them is history */
     f->note = NULL;
-    f->derive = (Derive){.op = DERIVE_NONE};
     f->own_vjp = f->own_jvp = NULL;
   }
 }
