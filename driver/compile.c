@@ -154,7 +154,7 @@ static bool make_output(Session *s, Module *m, const Plan *p) {
 
 static bool derived(Session *s, const Module *m) {
   for (const Func *f = m->funcs; f; f = f->next)
-    if (f->derive.op != DERIVE_NONE) {
+    if (f->derive.op != DERIVE_NONE && f->nresults && !f->body->nyields) {
       diag_error(&s->diag, (Range){0}, "the passes that were asked for leave '%s' to be derived: add --emit=ir",
                  f->name);
       return false;

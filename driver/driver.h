@@ -45,6 +45,7 @@ typedef struct Options {
   int digits;           /* run; 0: as many as tell the number from its neighbours */
   int64_t seed;         /* of rand */
   double tolerance;     /* gradcheck; 0: by kind */
+  bool no_differences;  /* gradcheck */
 } Options;
 
 /* ---- options.c: false after an error, which has been printed; *done where the command line is served already. */

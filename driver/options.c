@@ -204,6 +204,7 @@ static bool apply(Arena *arena, Options *o, OptionId id, const char *value) {
     return true;
   case OPTION_SEED: return set_number("--seed", value, 0, INT64_MAX, &o->seed);
   case OPTION_TOLERANCE: return set_tolerance(value, &o->tolerance);
+  case OPTION_NO_DIFFERENCES: return o->no_differences = true;
   case OPTION_TIME: return o->time_passes = o->codegen.time_passes = true;
   case OPTION_VERBOSE: return o->verbose = true;
   case OPTION_CFLAGS:

@@ -300,10 +300,9 @@ static bool bind_params(Frame *frame, Range loc, const Func *f, const Array *con
 
 bool eval_activation(Evaluator *e, Range loc, Func *f, const Array *const *args, Array *results) {
   Frame frame = {.evaluator = e};
-  if (f->derive.op != DERIVE_NONE)
-    return eval_fail(&frame, loc, EVAL_UNABLE, "'%s' has not been derived yet", f->name);
   if (!f->body || f->body->nyields != f->nresults)
-    return eval_fail(&frame, loc, EVAL_UNABLE, "'%s' has no body", f->name);
+    return eval_fail(&frame, loc, EVAL_UNABLE, "'%s' %s", f->name,
+                     f->derive.op != DERIVE_NONE ? "has not been derived yet" : "has no body");
   if (e->depth >= MAX_CALL_DEPTH)
     return eval_fail(&frame, loc, EVAL_UNABLE, "calls are nested too deeply");
   frame.slots = scratch_alloc(&e->scratch, ((uintptr_t)f->note + 1) * sizeof(Slot));
