@@ -14,7 +14,9 @@ static bool no_structs(Elab *e, const Comprehension *c, const Form *body) {
   case FORM_STRUCT:
     elab_error(e, c->body->at, "the elements of a tensor are numbers or bools, not a struct '%s'", body->decl->name);
     return false;
-  case FORM_FUNCTION: elab_error(e, c->body->at, "the elements of a tensor are numbers or bools, not functions"); return false;
+  case FORM_FUNCTION:
+    elab_error(e, c->body->at, "the elements of a tensor are numbers or bools, not functions");
+    return false;
   }
   return true;
 }

@@ -1,8 +1,8 @@
 /* What x[..] denotes: each axis is taken at an index, sliced, or gathered by an integer tensor.
 
-   Several integer tensors are broadcast together, and their common axes take the place of the axes that they index, as in
-   NumPy: where the first of them stands if they, and the scalars among them, are neighbours; else in front.  A scalar index
-   counts as one of them where there is a tensor.  A bool tensor is no index.
+   Several integer tensors are broadcast together, and their common axes take the place of the axes that they index, as
+   in NumPy: where the first of them stands if they, and the scalars among them, are neighbours; else in front.  A
+   scalar index counts as one of them where there is a tensor.  A bool tensor is no index.
 
    A slice's range is checked once, where the slice is made; an index is checked where its element is read. */
 #include "frontend/elab_loops.h"
@@ -137,7 +137,8 @@ static bool plan_slice(Elab *e, AxisPlan *a, const IndexItem *item, const Size *
   a->step = 1;
   if (item->step && !slice_step(e, item->step, &a->step))
     return false;
-  Value *start = item->start ? slice_bound(e, item->start) : NULL, *stop = item->stop ? slice_bound(e, item->stop) : NULL;
+  Value *start = item->start ? slice_bound(e, item->start) : NULL,
+        *stop = item->stop ? slice_bound(e, item->stop) : NULL;
   if ((item->start && !start) || (item->stop && !stop))
     return false;
   const bool up = a->step > 0;
@@ -146,7 +147,8 @@ static bool plan_slice(Elab *e, AxisPlan *a, const IndexItem *item, const Size *
   const Size *to = stop ? size_of_value(m, stop) : up ? dim : size_const(m, -1);
   const Size *length = up ? size_sub(m, to, from) : size_sub(m, from, to);
   const int64_t by = up ? a->step : -a->step;
-  const Size *rounded = by == 1 ? length : size_floordiv(m, size_add(m, length, size_const(m, by - 1)), size_const(m, by));
+  const Size *rounded =
+      by == 1 ? length : size_floordiv(m, size_add(m, length, size_const(m, by - 1)), size_const(m, by));
   if (!slice_size_is_fixed(e, item, rounded) || !size_check(e, item->at, length))
     return false;
   if (start && !require_range(e, item->start->at, from, "the slice begins before 0"))
@@ -232,8 +234,8 @@ static bool plan_items(Elab *e, IndexPlan *p, int axis, const IndexItemList *ite
   const char *text = type_text(e->module, p->of);
   bool good = true;
   if (items->n > p->of.rank - axis) {
-    elab_error(e, items->at[p->of.rank - axis].at, "too many indices: %d for %s, which has rank %d", axis + items->n, text,
-               p->of.rank);
+    elab_error(e, items->at[p->of.rank - axis].at, "too many indices: %d for %s, which has rank %d", axis + items->n,
+               text, p->of.rank);
     return false;
   }
   for (int i = axis; i < p->of.rank; i++) {
@@ -284,8 +286,8 @@ int plan_leading(const IndexPlan *p) {
 }
 
 /* ---- elements */
-/* The element of an index tensor that belongs to the gathered axes' indices `idx`: broadcast from the right, a literal 1
-   stretched. */
+/* The element of an index tensor that belongs to the gathered axes' indices `idx`: broadcast from the right, a literal
+   1 stretched. */
 static Value *gather_element(Elab *e, const IndexPlan *p, const Form *g, Value *const *idx) {
   Value *mine[MAX_RANK];
   const int shift = p->gather_rank - g->type.rank;

@@ -69,8 +69,9 @@ static bool bounds_are_sizes(Elab *e, const Comprehension *c) {
     if (on < 0)
       continue;
     const IndexRange *r = &c->ranges.at[i];
-    DiagMessage *m = elab_error(e, r->to->at, "the range of '%s' must not depend on index '%s': a tensor is rectangular",
-                                r->name.text, c->ranges.at[on].name.text);
+    DiagMessage *m =
+        elab_error(e, r->to->at, "the range of '%s' must not depend on index '%s': a tensor is rectangular",
+                   r->name.text, c->ranges.at[on].name.text);
     diag_note(e->diag, m, c->ranges.at[on].at, "'%s' is an index of the same tensor", c->ranges.at[on].name.text);
     return false;
   }

@@ -23,22 +23,24 @@ Value *reduction_identity(Elab *e, Reduction r, Kind k);
 /* The same as each element of a tensor. */
 Value *reduction_identities(Elab *e, Reduction r, Type t);
 
-/* ---- elab_reduce_carry.c: a state from one iteration to the next, in order; element by element where terms are tensors */
+/* ---- elab_reduce_carry.c: a state from one iteration to the next, in order; element by element where terms are
+ * tensors */
 enum { MAX_STATE = MAX_RANK + 2 };
 typedef struct Carrying {
   Reduction r;
-  Type term;   /* the term's */
+  Type term;    /* the term's */
   int nindices; /* of the reduction; argmax gives them */
   int nstate;
-  int at;       /* position of its state among the carries of the nest */
+  int at; /* position of its state among the carries of the nest */
 } Carrying;
-/* Adds the state to all loops of the nest (none of which has an accumulator) and computes the next one from the term. */
+/* Adds the state to all loops of the nest (none of which has an accumulator) and computes the next one from the term.
+ */
 void carry_term(Elab *e, Nest *nest, Carrying *c, const Form *term, Value **current, Value **next);
 /* The result, from the final state. */
 Form *carry_result(Elab *e, Range at, const Carrying *c, Value *const *state);
 
 /* ---- elab_reduce_argmax.c */
-/* The indices (from..) of the largest or smallest of `terms`, over its first axes, which are those of the one loop of the nest;
-   where `mask`, of the same axes, is not NULL, of those where it is true. */
+/* The indices (from..) of the largest or smallest of `terms`, over its first axes, which are those of the one loop of
+   the nest; where `mask`, of the same axes, is not NULL, of those where it is true. */
 Form *argmax_of_terms(Elab *e, Range at, Reduction r, const Nest *nest, const Form *terms, const Form *mask);
 #endif

@@ -1,5 +1,6 @@
-/* argmax and argmin over rectangular ranges: the extremum of the stored terms first, then the least flat index of a term that
-   equals it, so that both loops may run in any order.  A NaN counts as the extremum; the first of equals is taken. */
+/* argmax and argmin over rectangular ranges: the extremum of the stored terms first, then the least flat index of a
+   term that equals it, so that both loops may run in any order.  A NaN counts as the extremum; the first of equals is
+   taken. */
 #include "frontend/elab_reduce.h"
 
 typedef struct Argmax {

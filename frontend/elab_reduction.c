@@ -1,11 +1,10 @@
-/* Reductions: sum[i, j < i if c: body] and its sisters.  Each leaf of the body (a tuple has several) is reduced in one of four
-   ways:
-     as an out of the loops      scalars that a loop can reduce: sums, products, counts, any, all, extrema of integers
-     into an accumulator         sums of tensors
-     from stored terms           what needs its terms twice (extrema share the derivative among ties; logsumexp) or reduces
-                                 tensors, where the ranges are rectangular: one loop makes the terms, others reduce them
-     in a state, in order        the same where ranges depend on earlier indices, so that terms have no rectangular place
-   The body is elaborated once in every case.  Terms that cost no more than a few loads are computed again instead of stored. */
+/* Reductions: sum[i, j < i if c: body] and its sisters.  Each leaf of the body (a tuple has several) is reduced in one
+   of four ways: as an out of the loops      scalars that a loop can reduce: sums, products, counts, any, all, extrema
+   of integers into an accumulator         sums of tensors from stored terms           what needs its terms twice
+   (extrema share the derivative among ties; logsumexp) or reduces tensors, where the ranges are rectangular: one loop
+   makes the terms, others reduce them in a state, in order        the same where ranges depend on earlier indices, so
+   that terms have no rectangular place The body is elaborated once in every case.  Terms that cost no more than a few
+   loads are computed again instead of stored. */
 #include "frontend/elab_reduce.h"
 #include <math.h>
 #include <string.h>
@@ -31,8 +30,8 @@ typedef struct Reducing {
   Leaf *leaves;
   int nouts;
   OutKind *outs;
-  Value **values;     /* of the outs */
-  Value **otherwise;  /* where the filter does not hold */
+  Value **values;    /* of the outs */
+  Value **otherwise; /* where the filter does not hold */
   int ncarries;
   Value **current, **next; /* of the carries */
   int count_out, mask_out; /* -1: none */
@@ -87,7 +86,8 @@ static const Form *term_of(Elab *e, Reduction r, Range at, const Form *leaf) {
   if (leaf->kind == FORM_POISON)
     return NULL;
   if (logical != (leaf->type.kind == KIND_BOOL)) {
-    DiagMessage *m = elab_error(e, at, "'%s' takes %s, not %s", name, logical ? "bools" : "numbers", form_text(e, leaf));
+    DiagMessage *m =
+        elab_error(e, at, "'%s' takes %s, not %s", name, logical ? "bools" : "numbers", form_text(e, leaf));
     if (r == REDUCE_SUM)
       diag_mend(e->diag, m, "write count[..]");
     return NULL;

@@ -1,6 +1,6 @@
-/* Questions to the syntax tree that are answered before it is elaborated: which vars a body assigns (they become carries),
-   whether it leaves its loop early, whether a bound uses an index.
-   The parser bounds the depth of trees, so that walks may recurse. */
+/* Questions to the syntax tree that are answered before it is elaborated: which vars a body assigns (they become
+   carries), whether it leaves its loop early, whether a bound uses an index. The parser bounds the depth of trees, so
+   that walks may recurse. */
 #include "frontend/elab_loops.h"
 
 typedef struct Walk Walk;
