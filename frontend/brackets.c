@@ -1,8 +1,6 @@
 /* The bracket layer between the scanner and the parser; see brackets.h. */
 #include "frontend/brackets.h"
-#include "frontend/parser.h"
-
-int scanner_lex(AD_STYPE *value, Range *at, void *scanner);
+#include "frontend/scanner.h"
 
 bool brackets_hide_errors(const ParseState *s) {
   return s->is_closing || s->gave_up || s->token_reported;

@@ -1,16 +1,10 @@
 /* Entry points of the syntax half: reading a file, and running scanner and parser over it; see parse.h. */
 #include "frontend/parse.h"
 #include "frontend/parse_state.h"
-#include "frontend/parser.h"
+#include "frontend/scanner.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The flex scanner, declared here so as not to need its generated header's types. */
-typedef struct yy_buffer_state *ScannerBuffer;
-int scanner_lex_init_extra(ParseState *s, void **scanner);
-int scanner_lex_destroy(void *scanner);
-ScannerBuffer scanner__scan_bytes(const char *text, int n, void *scanner);
 
 static Source *cannot_read(Diag *diag, const char *path, const char *why) {
   diag_error(diag, (Range){0}, "cannot read '%s': %s", path, why);

@@ -6,8 +6,10 @@
                                   --
                                   its tree, or its diagnostics
                                 A test compares this with the file itself.
+     ad_parse --layout FILE     a file of cases, with the programs' layouts as answers; a program whose layout is not
+                                laid out the same, or has another tree, is answered with what is wrong
    Exit status 1 if there was an error in any file; a file of cases has none, whatever its programs hold. */
-#include "frontend/parse.h"
+#include "frontend/fmt.h"
 #include <string.h>
 
 /* Prints tree or diagnostics; true if there was no error. */
@@ -43,15 +45,57 @@ static bool is_divider(const char *p, size_t n) {
   return n == 3 && !memcmp(p, "--\n", 3);
 }
 
-static void run_case(const char *program, size_t n) {
+/* What `write` puts out, as a text. */
+typedef void Writer(Arena *arena, Diag *diag, const Source *source, FILE *out);
+static const Source *written(Arena *arena, Diag *diag, const Source *source, Writer *write) {
+  FILE *out = tmpfile();
+  if (!out)
+    return source_from_text(arena, "nothing", "", 0);
+  write(arena, diag, source, out);
+  size_t n = (size_t)ftell(out);
+  char *text = arena_alloc(arena, n + 1);
+  rewind(out);
+  n = fread(text, 1, n, out);
+  fclose(out);
+  return source_from_text(arena, "layout", text, n);
+}
+
+static void write_layout(Arena *arena, Diag *diag, const Source *source, FILE *out) {
+  fmt_source(arena, diag, source, out);
+}
+static void write_tree(Arena *arena, Diag *diag, const Source *source, FILE *out) {
+  ast_print(parse_file(arena, diag, source), out);
+}
+
+static bool is_same(const Source *a, const Source *b) {
+  return a->n == b->n && !memcmp(a->text, b->text, a->n);
+}
+
+static void print_layout(Arena *arena, Diag *diag, const Source *source) {
+  const Source *once = written(arena, diag, source, write_layout);
+  if (diag->nerrors == 0) {
+    fwrite(once->text, 1, once->n, stdout);
+    const Source *twice = written(arena, diag, once, write_layout);
+    if (!is_same(once, twice))
+      printf("WRONG: laid out again it is\n%s", twice->text);
+    if (!is_same(written(arena, diag, source, write_tree), written(arena, diag, once, write_tree)))
+      puts("WRONG: its tree is another");
+  }
+  diag_flush(diag, stdout);
+}
+
+static void run_case(const char *program, size_t n, bool is_layout) {
   Arena arena = {0};
   Diag diag = {.arena = &arena};
-  const char *text = arena_strndup(&arena, program, n);
-  print_parsed(&arena, &diag, source_from_text(&arena, "case", text, n), false, stdout);
+  const Source *source = source_from_text(&arena, "case", arena_strndup(&arena, program, n), n);
+  if (is_layout)
+    print_layout(&arena, &diag, source);
+  else
+    print_parsed(&arena, &diag, source, false, stdout);
   arena_free(&arena);
 }
 
-static bool run_cases(const char *path) {
+static bool run_cases(const char *path, bool is_layout) {
   Arena arena = {0};
   Diag diag = {.arena = &arena};
   const Source *source = source_read(&arena, &diag, path);
@@ -69,7 +113,7 @@ static bool run_cases(const char *path) {
       p += line_length(p, end);
     fwrite(program, 1, (size_t)(p - program), stdout);
     puts("--");
-    run_case(program, (size_t)(p - program));
+    run_case(program, (size_t)(p - program), is_layout);
     putchar('\n');
     while (p < end && !is_title(p, end))
       p += line_length(p, end);
@@ -79,9 +123,10 @@ static bool run_cases(const char *path) {
 }
 
 int main(int argc, char **argv) {
-  bool is_quiet = argc > 1 && !strcmp(argv[1], "-q"), is_cases = argc > 1 && !strcmp(argv[1], "--cases");
+  const char *mode = argc > 1 && argv[1][0] == '-' && argv[1][1] ? argv[1] : "";
+  bool is_layout = !strcmp(mode, "--layout"), is_cases = is_layout || !strcmp(mode, "--cases");
   bool is_good = true;
-  for (int i = 1 + (is_quiet || is_cases); i < argc; i++)
-    is_good &= is_cases ? run_cases(argv[i]) : run_file(argv[i], is_quiet);
+  for (int i = *mode ? 2 : 1; i < argc; i++)
+    is_good &= is_cases ? run_cases(argv[i], is_layout) : run_file(argv[i], !strcmp(mode, "-q"));
   return is_good ? 0 : 1;
 }
