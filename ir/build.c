@@ -38,10 +38,19 @@ static uint64_t attribute_bits(const Op *op) {
   }
 }
 
+static bool commutes(Opcode op) {
+  return op == OP_ADD || op == OP_MUL || op == OP_MULZ || op == OP_HYPOT || op == OP_MIN || op == OP_MAX ||
+         op == OP_EQ || op == OP_NE || op == OP_AND || op == OP_OR;
+}
+
 static uint64_t hash_op(const Op *op) {
   uint64_t h = mix((uint64_t)op->code, attribute_bits(op));
-  for (int i = 0; i < op->noperands; i++)
-    h = mix(h, (uint64_t)(uintptr_t)op->operands[i]);
+  if (commutes(op->code)) {
+    h = mix(h, (uint64_t)(uintptr_t)op->operands[0] + (uint64_t)(uintptr_t)op->operands[1]);
+  } else {
+    for (int i = 0; i < op->noperands; i++)
+      h = mix(h, (uint64_t)(uintptr_t)op->operands[i]);
+  }
   const Type t = op->results[0]->type;
   h = mix(h, (uint64_t)t.kind);
   for (int i = 0; i < t.rank; i++)
@@ -53,6 +62,8 @@ static bool same_op(const Op *a, const Op *b) {
   if (a->code != b->code || a->noperands != b->noperands || attribute_bits(a) != attribute_bits(b) ||
       !type_equal(a->results[0]->type, b->results[0]->type))
     return false;
+  if (commutes(a->code) && a->operands[0] == b->operands[1] && a->operands[1] == b->operands[0])
+    return true;
   for (int i = 0; i < a->noperands; i++)
     if (a->operands[i] != b->operands[i])
       return false;

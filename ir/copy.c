@@ -123,6 +123,13 @@ static void copy_loop(Builder *b, const Op *op, ValueMap *map) {
   Value **yields = mapped(b, map, op->regions[0]->nyields, op->regions[0]->yields);
   build_loop_end(b, copy, yields, yields + info->ncarries);
   bind_results(map, op, copy);
+  Value *const *outs = yields + info->ncarries;
+  for (int i = 1; i < info->nouts; i++) /* the same out twice is one */
+    for (int k = 0; k < i; k++)
+      if (outs[k] == outs[i] && info->outs[k] == info->outs[i]) {
+        map_put(map, loop_out(op, i), loop_out(copy, k));
+        break;
+      }
 }
 
 /* A branch on a constant is the branch. */
