@@ -227,7 +227,7 @@ static bool require_some(Elab *e, Range at, const char *name, const Size *count)
   }
   if (!size_nonnegative(m, size_sub(m, count, size_const(m, 1))))
     build_require(&e->b, build_binary(&e->b, OP_LT, build_int(&e->b, KIND_I64, 0), build_size(&e->b, count)),
-                  arena_printf(e->arena, "%s of no elements", name));
+                  arena_printf(e->arena, "index of '%s' over nothing", name));
   return true;
 }
 

@@ -349,7 +349,23 @@ bool eval_CALL(Frame *frame, const Op *op) {
   return true;
 }
 
+/* How a text begins tells the status: see build_require. */
+static EvalStatus require_status(const char *text) {
+  static const struct {
+    const char *begin;
+    EvalStatus status;
+  } known[] = {{"index ", EVAL_OUT_OF_RANGE},
+               {"range ", EVAL_OUT_OF_RANGE},
+               {"size ", EVAL_BAD_SIZE},
+               {"matrix ", EVAL_NOT_FACTORABLE}};
+  for (size_t i = 0; text && i < sizeof known / sizeof *known; i++)
+    if (!strncmp(text, known[i].begin, strlen(known[i].begin)))
+      return known[i].status;
+  return EVAL_REQUIRE;
+}
+
 bool eval_REQUIRE(Frame *frame, const Op *op) {
+  const char *text = op->at.text;
   return array_int(eval_operand(frame, op, 0), 0) != 0 ||
-         eval_fail(frame, op->loc, EVAL_REQUIRE, "%s", op->at.text ? op->at.text : "a requirement does not hold");
+         eval_fail(frame, op->loc, require_status(text), "%s", text ? text : "a requirement does not hold");
 }
