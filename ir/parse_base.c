@@ -13,6 +13,8 @@ void ir_error(IrParser *p, Range at, const char *fmt, ...) {
   if (!p->failed)
     diag_error(p->diag, at, "%s", arena_vprintf(p->arena, fmt, ap));
   va_end(ap);
+  if (!p->failed)
+    p->stopped = p->token;
   p->failed = true;
   p->token = (Token){.kind = TOKEN_END, .spelling = "", .at = at};
 }
@@ -31,6 +33,10 @@ bool ir_at_mark(const IrParser *p, char mark) {
 
 bool ir_at_word(const IrParser *p, const char *word) {
   return p->token.kind == TOKEN_WORD && !strcmp(p->token.text, word);
+}
+
+bool ir_at_item(const IrParser *p) {
+  return ir_at_word(p, "func") || ir_at_word(p, "extern") || ir_at_word(p, "export");
 }
 
 bool ir_accept_mark(IrParser *p, char mark) {

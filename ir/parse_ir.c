@@ -172,14 +172,22 @@ static void parse_header(IrParser *p) {
   p->module->unchecked = ir_accept_word(p, "unchecked");
 }
 
+/* The next function may have faults of its own to report. */
+static void recover(IrParser *p) {
+  p->failed = false;
+  p->depth = 0;
+  p->token = p->stopped;
+  if (p->token.at.col == 1 && ir_at_item(p))
+    return; /* the one before has no end */
+  lex_skip(&p->lexer);
+  ir_next(p);
+}
+
 static void parse_items(IrParser *p) {
   parse_header(p);
   while (p->failed || p->token.kind != TOKEN_END) {
-    if (p->failed) { /* the next function may have faults of its own to report */
-      p->depth = 0;
-      lex_skip(&p->lexer);
-      p->failed = false;
-      ir_next(p);
+    if (p->failed) {
+      recover(p);
     } else if (ir_accept_word(p, "func")) {
       parse_function(p, false);
     } else if (ir_accept_word(p, "extern")) {
@@ -205,6 +213,9 @@ static void fix_derive(IrParser *p, const Fixup *x, Func *base) {
       d->wrt[x->wrt[i]] = true;
     else
       diag_error(p->diag, x->name.at, "'wrt' names a parameter that '%s' does not have", base->name);
+  x->func->recipe = *d;
+  x->func->next_derivative = base->derivatives;
+  base->derivatives = x->func;
 }
 
 static void fix(IrParser *p, const Fixup *x) {
@@ -227,8 +238,16 @@ static void fix(IrParser *p, const Fixup *x) {
   }
 }
 
-static void report_fault(IrParser *p, const VerifyFault *fault) {
+static void report_fault(const VerifyFault *fault, void *arg) {
+  const IrParser *p = arg;
   const Range *at = fault->op ? fault->op->note : fault->func ? fault->func->note : NULL;
+  const Export *e = p->module->exports;
+  for (int i = 0; fault->export && i < p->fixups.n; i++)
+    if (p->fixups.at[i].kind == FIX_EXPORT) {
+      if (e == fault->export)
+        at = &p->fixups.at[i].name.at;
+      e = e->next;
+    }
   diag_error(p->diag, at ? *at : (Range){.src = p->lexer.src, .line = 1, .col = 1, .to_line = 1, .to_col = 2}, "%s",
              fault->text);
 }
@@ -245,8 +264,7 @@ Module *parse_ir(Arena *a, Diag *d, const Source *src) {
   if (d->nerrors == before)
     for (int i = 0; i < p.fixups.n; i++)
       fix(&p, &p.fixups.at[i]);
-  VerifyFault fault = {0};
-  if (d->nerrors == before && !verify_find(p.module, &fault))
-    report_fault(&p, &fault);
+  if (d->nerrors == before)
+    verify_each(p.module, report_fault, &p);
   return d->nerrors == before ? p.module : NULL;
 }

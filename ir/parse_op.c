@@ -303,9 +303,9 @@ static void parse_types(IrParser *p, Draft *d) {
     } while (ir_at_mark(p, ','));
   }
   if (d->types.n != d->results.n)
-    ir_error(p, p->token.at, "%d results are named, %d types given", d->results.n, d->types.n);
+    ir_error(p, d->at, "%d results are named, %d types given", d->results.n, d->types.n);
   else if (d->code == OP_CONST && d->types.n != 1)
-    ir_error(p, p->token.at, "a constant has one result");
+    ir_error(p, d->at, "a constant has one result");
 }
 
 static void make_op(IrParser *p, Draft *d, Region *into) {
@@ -364,7 +364,7 @@ void ir_region(IrParser *p, Region *r) {
   if (++p->depth > IR_MAX_DEPTH)
     ir_error(p, p->token.at, "more than %d regions are open here", IR_MAX_DEPTH);
   ir_expect_mark(p, '{');
-  while (!p->failed && !ir_at_mark(p, '}') && !ir_at_word(p, "yield") && !ir_at_word(p, "return"))
+  while (!p->failed && !ir_at_mark(p, '}') && !ir_at_word(p, "yield") && !ir_at_word(p, "return") && !ir_at_item(p))
     parse_op(p, r);
   if (ir_accept_word(p, r->owner ? "yield" : "return"))
     parse_yields(p, r);

@@ -26,7 +26,8 @@ typedef struct IrParser {
   Diag *diag;
   Lexer lexer;
   Token token;
-  bool failed; /* since the last recovery */
+  bool failed;   /* since the last recovery */
+  Token stopped; /* and then the token at which it was noticed */
   Func *func;
   Symbols values; /* of the function: by spelling, Value */
   Symbols funcs, opcodes, files;
@@ -38,6 +39,7 @@ void ir_error(IrParser *p, Range at, const char *fmt, ...) __attribute__((format
 void ir_next(IrParser *p);
 bool ir_at_mark(const IrParser *p, char mark);
 bool ir_at_word(const IrParser *p, const char *word);
+bool ir_at_item(const IrParser *p);          /* at a word that only begins a function or an export */
 bool ir_accept_mark(IrParser *p, char mark); /* true, and goes on, where the token is that mark */
 bool ir_accept_word(IrParser *p, const char *word);
 void ir_expect_mark(IrParser *p, char mark);

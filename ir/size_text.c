@@ -191,6 +191,8 @@ static const Size *as_quotient(const Writer *w, const Size *s, const Size **den)
     return NULL;
   const Size *rest = size_sub(w->module, s, size_from_terms(w->module, 1, t));
   const Size *num = size_add(w->module, size_scale(w->module, rest, k), a->num);
+  if (num->nterms >= s->nterms - 1 + a->num->nterms) /* nothing in common, nothing gained */
+    return NULL;
   return size_floordiv(w->module, num, a->den) == s ? num : NULL;
 }
 

@@ -19,8 +19,10 @@ typedef struct FuncNode { /* a function in the graph of who needs whom */
 bool verify_fail(Verifier *v, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  *v->fault = (VerifyFault){.text = arena_vprintf(v->module->arena, fmt, ap), .func = v->func, .op = v->op};
+  const VerifyFault fault = {
+      .text = arena_vprintf(v->module->arena, fmt, ap), .func = v->func, .op = v->op, .export = v->export};
   va_end(ap);
+  v->report(&fault, v->arg);
   return false;
 }
 
@@ -281,43 +283,42 @@ static bool check_recursion(Verifier *v) {
   return true;
 }
 
-static bool check_exports(Verifier *v) {
-  Symbols symbols = {.arena = &v->scratch};
-  v->func = NULL;
-  v->op = NULL;
-  for (const Export *e = v->module->exports; e; e = e->next) {
-    bool good = false;
-    if (!verify_is_ours(v, e->func))
-      verify_fail(v, "the exported function is not in the module");
-    else if (!e->symbol || !is_identifier(e->symbol))
-      verify_fail(v, "the symbol of an export of '%s' is not a C identifier", e->func->name);
-    else if (e->accumulate_from < 0 || e->accumulate_from > e->func->nresults)
-      verify_fail(v, "'%s' accumulates from result %d on, of %d", e->symbol, e->accumulate_from, e->func->nresults);
-    else if (*symbol_at(&symbols, e->symbol))
-      verify_fail(v, "two exports are called '%s'", e->symbol);
-    else
-      good = true;
-    if (!good) {
-      v->fault->export = e;
-      return false;
-    }
-    *symbol_at(&symbols, e->symbol) = e->func;
-  }
+static bool check_export(Verifier *v, const Export *e, Symbols *symbols) {
+  if (!verify_is_ours(v, e->func))
+    return verify_fail(v, "the exported function is not in the module");
+  if (!e->symbol || !is_identifier(e->symbol))
+    return verify_fail(v, "the symbol of an export of '%s' is not a C identifier", e->func->name);
+  if (e->accumulate_from < 0 || e->accumulate_from > e->func->nresults)
+    return verify_fail(v, "'%s' accumulates from result %d on, of %d", e->symbol, e->accumulate_from,
+                       e->func->nresults);
+  void **place = symbol_at(symbols, e->symbol);
+  if (*place)
+    return verify_fail(v, "two exports are called '%s'", e->symbol);
+  *place = e->func;
   return true;
 }
 
 static bool check_module(Verifier *v) {
+  Symbols symbols = {.arena = &v->scratch};
+  bool good = true;
   if (!collect_funcs(v))
     return false;
-  for (Func *f = v->module->funcs; f; f = f->next)
-    if (!check_func(v, f))
-      return false;
+  for (Func *f = v->module->funcs; f; f = f->next) {
+    good &= check_func(v, f);
+    leave(v, 0); /* what a fault has left */
+  }
   v->op = NULL;
-  return check_recursion(v) && check_exports(v);
+  good = good && check_recursion(v);
+  v->func = NULL;
+  for (const Export *e = v->module->exports; e; e = e->next) {
+    v->export = e;
+    good &= check_export(v, e, &symbols);
+  }
+  return good;
 }
 
-bool verify_find(Module *m, VerifyFault *fault) {
-  Verifier v = {.module = m, .fault = fault};
+bool verify_each(Module *m, VerifyReport *report, void *arg) {
+  Verifier v = {.module = m, .report = report, .arg = arg};
   Symbols funcs = {.arena = &v.scratch};
   v.funcs = &funcs;
   v.states = NEW_ARRAY(&v.scratch, unsigned char, m->nuids);
@@ -326,11 +327,21 @@ bool verify_find(Module *m, VerifyFault *fault) {
   return good;
 }
 
+typedef struct PassArg {
+  Module *module;
+  const char *pass;
+} PassArg;
+
+static void fail_pass(const VerifyFault *fault, void *arg) {
+  const PassArg *p = arg;
+  if (!fault->func)
+    internal_error("after pass '%s': %s", p->pass, fault->text);
+  if (!fault->op)
+    internal_error("after pass '%s': in @%s: %s", p->pass, fault->func->name, fault->text);
+  internal_error("after pass '%s': in @%s: %s\n  %s", p->pass, fault->func->name, fault->text,
+                 op_brief(p->module->arena, fault->op));
+}
+
 bool verify_module(Module *m, const char *after_pass) {
-  VerifyFault fault = {0};
-  if (verify_find(m, &fault))
-    return true;
-  internal_error("after pass '%s': %s%s%s%s%s", after_pass, fault.func ? "in @" : "in the module",
-                 fault.func ? fault.func->name : "", fault.op ? ": " : "", fault.op ? op_brief(m->arena, fault.op) : "",
-                 arena_printf(m->arena, ": %s", fault.text));
+  return verify_each(m, fail_pass, &(PassArg){m, after_pass});
 }

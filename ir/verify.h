@@ -10,8 +10,10 @@ typedef struct VerifyFault {
   const Export *export;
 } VerifyFault;
 
-/* True where the module is well formed; else the first fault is in *fault, with its text in the module's arena. */
-bool verify_find(Module *m, VerifyFault *fault);
+/* Reports the first fault of each function, and of the exports; true where there is none.  Texts live in the module's
+   arena. */
+typedef void VerifyReport(const VerifyFault *fault, void *arg);
+bool verify_each(Module *m, VerifyReport *report, void *arg);
 /* True; a fault is an internal error that names the pass. */
 bool verify_module(Module *m, const char *after_pass);
 #endif

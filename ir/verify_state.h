@@ -8,15 +8,17 @@ typedef enum ValueState { VALUE_UNSEEN, VALUE_IN_SCOPE, VALUE_GONE } ValueState;
 typedef struct Verifier {
   Module *module;
   Arena scratch;
-  VerifyFault *fault;
-  const Func *func; /* the function and the operation that are being checked */
+  VerifyReport *report;
+  void *arg;
+  const Func *func; /* what is being checked */
   const Op *op;
+  const Export *export;
   unsigned char *states;  /* ValueState by uid */
   VEC(unsigned) in_scope; /* uids, outermost first */
   struct Symbols *funcs;  /* by name, FuncNode */
 } Verifier;
 
-/* Notes the fault, with the place where the verifier is; returns false. */
+/* Reports the fault, with the place where the verifier is; returns false. */
 bool verify_fail(Verifier *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A function of this module? */
 bool verify_is_ours(const Verifier *v, const Func *f);

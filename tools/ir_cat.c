@@ -1,7 +1,9 @@
-/* Reads textual IR, verifies it and prints it again; with -2 also checks that the print reads back as the same text.
-   For the tests of ir/. */
+/* Reads textual IR, verifies it and prints it again; for the tests of ir/.
+     -2   checks that the print reads back as the same text
+     -p   prints instead, for each `size` operation, whether it can be shown to be >= 0 */
 #include "ir/parse_ir.h"
 #include "ir/print.h"
+#include "ir/size.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,24 @@ static char *read_all(FILE *in, size_t *n) {
   }
   text[*n] = '\0';
   return text;
+}
+
+static void print_proof(Op *op, void *arg) {
+  Module *m = arg;
+  if (op->code == OP_SIZE)
+    printf("%s  // %s\n", op_brief(m->arena, op), size_nonnegative(m, op->at.size) ? "nonnegative" : "not shown");
+}
+
+static bool print_proofs(const char *name, const char *in, size_t n) {
+  Arena a = {0};
+  Diag d = {.arena = &a};
+  const Source src = {.name = name, .text = in, .n = n};
+  Module *m = parse_ir(&a, &d, &src);
+  diag_flush(&d, stderr);
+  for (Func *f = m ? m->funcs : NULL; f; f = f->next)
+    region_walk(f->body, print_proof, m);
+  arena_free(&a);
+  return m != NULL;
 }
 
 /* The text of a file's module in *text; false where it has errors, which have been shown. */
@@ -45,9 +65,9 @@ static bool cat(const char *name, const char *in, size_t n, char **text, size_t 
 }
 
 int main(int argc, char **argv) {
-  const bool twice = argc == 3 && !strcmp(argv[1], "-2");
-  if (argc != 2 && !twice) {
-    fputs("usage: ir-cat [-2] FILE\n", stderr);
+  const bool twice = argc == 3 && !strcmp(argv[1], "-2"), proofs = argc == 3 && !strcmp(argv[1], "-p");
+  if (argc != 2 && !twice && !proofs) {
+    fputs("usage: ir-cat [-2 | -p] FILE\n", stderr);
     return 2;
   }
   const char *name = argv[argc - 1];
@@ -58,7 +78,7 @@ int main(int argc, char **argv) {
   }
   size_t n, once_n, again_n;
   char *in = read_all(f, &n), *once = NULL, *again = NULL;
-  bool good = cat(name, in, n, &once, &once_n);
+  bool good = proofs ? print_proofs(name, in, n) : cat(name, in, n, &once, &once_n);
   if (good && twice) {
     good = cat("its print", once, once_n, &again, &again_n) && once_n == again_n && !memcmp(once, again, once_n);
     if (!good)
