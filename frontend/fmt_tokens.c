@@ -73,7 +73,7 @@ static void match_brackets(FmtTokenList *tokens) {
     int token = tokens->at[i].token;
     if (token == '(' || token == '[' || token == '{')
       open[n++] = i;
-    else if (token == ')' || token == ']' || token == '}') {
+    else if (n > 0 && (token == ')' || token == ']' || token == '}')) {
       tokens->at[i].match = open[--n];
       tokens->at[open[n]].match = i;
     }
@@ -150,7 +150,7 @@ static FmtTokenList without_strays(Arena *arena, const FmtTokenList *tokens) {
     }
     if (t.match > i)
       open[n++] = i;
-    else if (t.match >= 0)
+    else if (t.match >= 0 && n > 0)
       n--;
     vec_push(arena, kept, t);
   }

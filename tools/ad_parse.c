@@ -54,8 +54,8 @@ static const Source *written(Arena *arena, Diag *diag, const Source *source, Wri
   write(arena, diag, source, out);
   size_t n = (size_t)ftell(out);
   char *text = arena_alloc(arena, n + 1);
-  rewind(out);
-  n = fread(text, 1, n, out);
+  if (fseek(out, 0, SEEK_SET) == 0)
+    n = fread(text, 1, n, out);
   fclose(out);
   return source_from_text(arena, "layout", text, n);
 }
