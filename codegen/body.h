@@ -1,0 +1,161 @@
+/* What the files of the lowering share.  A Unit is a module being lowered, a Body one LLVM function that is being
+   written.
+
+   Conventions of the code:
+     i1 in registers, a byte of 0 or 1 in memory, for bool; i64 for sizes and indices.
+     A function of the IR becomes
+         i32 status  name.ad(ptr context, ptr work, its parameters.., a pointer for each result)
+     with scalars by value, tensors as pointers.  Memory that is written overlaps nothing that the function reads.
+     A check that fails leaves the function with a status; whoever acquired memory gives it back. */
+#ifndef GRADC_CODEGEN_BODY_H
+#define GRADC_CODEGEN_BODY_H
+#include "codegen/lower.h"
+#include "codegen/workspace.h"
+
+typedef struct SizeCache SizeCache;
+
+typedef struct Unit {
+  Module *module;
+  const CodegenOptions *options;
+  Arena *arena;
+  LLVMContextRef context;
+  LLVMModuleRef llvm;
+  LLVMTypeRef i1, i8, i32, i64, f32, f64, ptr, nothing;
+  LLVMFastMathFlags fast;        /* of arithmetic */
+  LLVMFastMathFlags fast_reduce; /* of what a reduction or an accumulator is updated with */
+  bool libmvec;                  /* vector functions of glibc can be called */
+  int vector_bits;               /* the widest that they may be called at */
+  const char *triple;
+  bool sign_extends; /* C passes an int sign-extended to the register */
+  LLVMMetadataRef scope_domain;
+  VEC(LLVMValueRef) kept;  /* vector functions, which nothing calls yet */
+  struct DebugInfo *debug; /* NULL without -g */
+} Unit;
+
+typedef struct Body {
+  Unit *unit;
+  Func *func;
+  FuncStorage *storage;
+  WorkPlan *plan;
+  LLVMValueRef code;
+  LLVMBuilderRef at;    /* where instructions are appended */
+  LLVMBuilderRef entry; /* in the first block, for what is computed once: before its last instruction */
+  LLVMValueRef *params; /* by number of the function's parameter */
+  LLVMValueRef context, work;
+  LLVMValueRef *slots;             /* addresses in the workspace, by slot of the plan */
+  LLVMMetadataRef *scope, *others; /* alias scopes by slot; NULL where there are too many */
+  SizeCache *sizes;
+  Range loc;
+  LLVMMetadataRef subprogram; /* -g */
+} Body;
+
+/* ---- unit.c */
+LLVMTypeRef type_of_kind(Unit *u, Kind k); /* in registers */
+LLVMTypeRef memory_type(Unit *u, Kind k);
+LLVMAttributeRef attribute(Unit *u, const char *name, uint64_t value);
+LLVMAttributeRef string_attribute(Unit *u, const char *name, const char *value);
+/* A function of the runtime or of C, declared at first use. */
+LLVMValueRef declared(Unit *u, const char *name, LLVMTypeRef result, int nparams, const LLVMTypeRef *params);
+/* A function of the user's, whatever else may be declared of that name; and a call of it. */
+LLVMValueRef foreign_function(Unit *u, const char *name, LLVMTypeRef result, int nparams, const LLVMTypeRef *params);
+LLVMValueRef call_foreign(Body *b, LLVMValueRef f, LLVMTypeRef type, int nargs, LLVMValueRef *args);
+LLVMValueRef call_declared(Body *b, LLVMValueRef f, int nargs, LLVMValueRef *args);
+LLVMValueRef call_intrinsic(Body *b, const char *name, int ntypes, LLVMTypeRef *types, int nargs, LLVMValueRef *args);
+LLVMValueRef text_constant(Unit *u, const char *text); /* a pointer; NULL gives a null pointer */
+LLVMValueRef const_i64(Unit *u, int64_t x);
+LLVMMetadataRef self_node(Unit *u, int n, LLVMMetadataRef *rest); /* a node that is unlike all others */
+void set_metadata(Unit *u, LLVMValueRef v, const char *kind, LLVMMetadataRef node);
+LLVMBasicBlockRef new_block(Body *b, const char *name);
+/* Goes on in the block. */
+void begin_block(Body *b, LLVMBasicBlockRef block);
+LLVMBasicBlockRef current_block(Body *b);
+LLVMValueRef entry_alloca(Body *b, LLVMTypeRef type, int64_t count, unsigned align, const char *name);
+void set_location(Body *b, Range loc);
+
+/* ---- body.c */
+void body_begin(Body *b, Unit *u, Func *f, LLVMValueRef code);
+void body_end(Body *b);
+
+/* ---- fail.c: each goes on where `bad` is false. */
+void fail_if(Body *b, LLVMValueRef bad, int status, const char *message);
+void fail_index_if(Body *b, LLVMValueRef bad, LLVMValueRef index, LLVMValueRef size);
+void fail_size_if(Body *b, LLVMValueRef bad, LLVMValueRef size);
+void fail_memory_if(Body *b, LLVMValueRef bad, LLVMValueRef bytes);
+void fail_workspace_if(Body *b, LLVMValueRef bad, LLVMValueRef given, LLVMValueRef needed);
+void fail_require_if(Body *b, LLVMValueRef bad, const char *text);
+/* Leaves the function with this status where it is not 0. */
+void fail_status(Body *b, LLVMValueRef status);
+
+/* ---- lower_size.c */
+LLVMValueRef size_code(Body *b, const Size *s);
+/* The same, wherever a quotient in it might be by zero, which is checked. */
+LLVMValueRef size_code_checked(Body *b, const Size *s);
+LLVMValueRef extent_code(Body *b, const Size *s); /* not below 0 */
+LLVMValueRef count_code(Body *b, Type t);
+LLVMValueRef bytes_code(Body *b, Type t);
+/* Checks the sizes of a tensor that is about to be made. */
+void check_type(Body *b, Type t);
+
+/* ---- work_code.c */
+/* The places of the function get their addresses, but those that are pushed. */
+void work_begin(Body *b);
+/* Pushes for a place with ROOM_DYNAMIC. */
+void work_push(Body *b, Place *p);
+LLVMValueRef work_push_bytes(Body *b, LLVMValueRef bytes); /* checked */
+/* The function that computes the size of f's workspace: of all integer parameters of f. */
+void work_function(Unit *u, Func *f);
+LLVMValueRef work_bytes_of_call(Body *b, const Op *call);
+/* The number of bytes for a tensor; INT64_MAX where it overflows. */
+LLVMValueRef saturated_bytes(Body *b, Type t);
+LLVMValueRef saturating_add(Body *b, LLVMValueRef x, LLVMValueRef y);
+
+/* ---- lower_scalar.c, math.c */
+/* A scalar operation on operands that are given; op gives kinds and attributes. */
+LLVMValueRef scalar_code(Body *b, const Op *op, LLVMValueRef *x);
+LLVMValueRef constant_code(Body *b, const Op *op);
+LLVMValueRef arithmetic(Body *b, Opcode op, Kind k, LLVMValueRef x, LLVMValueRef y, LLVMFastMathFlags fast);
+LLVMValueRef min_max(Body *b, bool max, Kind k, LLVMValueRef x, LLVMValueRef y);
+LLVMValueRef math_code(Body *b, const Op *op, LLVMValueRef *x); /* NULL: not a function of libm or the runtime */
+
+/* ---- memory.c */
+LLVMValueRef value_code(Body *b, const Value *v);
+void set_value(const Value *v, LLVMValueRef code);
+LLVMValueRef element_address(Body *b, Kind k, LLVMValueRef base, LLVMValueRef offset);
+/* The address of x[idx..], x being a tensor or an accumulator; checks as for index. */
+LLVMValueRef part_address(Body *b, const Value *x, int n, Value *const *idx, uint64_t checks);
+/* `of`: the tensor that the address is in, for what is known of its memory; or NULL. */
+LLVMValueRef load_element(Body *b, Kind k, LLVMValueRef address, const Value *of);
+void store_element(Body *b, Kind k, LLVMValueRef x, LLVMValueRef address, const Value *of);
+void copy_tensor(Body *b, Type t, LLVMValueRef to, LLVMValueRef from);
+void fill_tensor(Body *b, Type t, LLVMValueRef to, const Value *full);
+void add_tensor(Body *b, const Value *x, LLVMValueRef to, const Value *acc);
+LLVMValueRef address_of(Body *b, const Place *p);
+/* Takes the edges at one point, of which some may be NULL. */
+void take_edges(Body *b, int n, Edge *const *edges);
+bool edge_is_free(const Edge *e);
+
+/* ---- lower_region.c */
+/* All operations; then yields can be read.  What it returns is for region_pop when they have been. */
+LLVMValueRef lower_region(Body *b, const Region *r);
+void region_pop(Body *b, LLVMValueRef mark);
+/* ---- lower_loop.c */
+void lower_loop(Body *b, const Op *op);
+void lower_while(Body *b, const Op *op);
+/* A counted loop 0 <= i < n around what is appended between begin and end. */
+typedef struct CountedLoop {
+  LLVMBasicBlockRef before, header, body, latch, after;
+  LLVMValueRef index;
+} CountedLoop;
+void counted_begin(Body *b, CountedLoop *l, LLVMValueRef n, const char *name);
+void counted_end(Body *b, CountedLoop *l);
+
+/* ---- lower_func.c, lower_export.c */
+void declare_func(Unit *u, Func *f);
+void lower_func(Unit *u, Func *f);
+void lower_export(Unit *u, const Export *e);
+
+/* ---- debug.c */
+void debug_begin(Unit *u);
+void debug_end(Unit *u);
+void debug_function(Body *b, const char *name, Range loc);
+#endif

@@ -1,0 +1,236 @@
+/* The C signature of an export: see codegen/interface.h. */
+#include "codegen/interface.h"
+#include "ir/raw.h"
+#include "ir/size.h"
+#include <string.h>
+
+const char *c_kind_name(Kind k) {
+  static const char *const names[] = {"uint8_t", "int32_t", "int64_t", "float", "double"};
+  return names[k];
+}
+
+/* ---- names */
+static bool reserved(const char *name) {
+  static const char *const words[] = {"alignas",
+                                      "alignof",
+                                      "and",
+                                      "and_eq",
+                                      "asm",
+                                      "auto",
+                                      "bitand",
+                                      "bitor",
+                                      "bool",
+                                      "break",
+                                      "case",
+                                      "catch",
+                                      "char",
+                                      "class",
+                                      "compl",
+                                      "concept",
+                                      "const",
+                                      "const_cast",
+                                      "consteval",
+                                      "constexpr",
+                                      "constinit",
+                                      "continue",
+                                      "decltype",
+                                      "default",
+                                      "delete",
+                                      "do",
+                                      "double",
+                                      "dynamic_cast",
+                                      "else",
+                                      "enum",
+                                      "explicit",
+                                      "export",
+                                      "extern",
+                                      "false",
+                                      "float",
+                                      "for",
+                                      "friend",
+                                      "goto",
+                                      "if",
+                                      "inline",
+                                      "int",
+                                      "long",
+                                      "mutable",
+                                      "namespace",
+                                      "new",
+                                      "noexcept",
+                                      "not",
+                                      "not_eq",
+                                      "nullptr",
+                                      "operator",
+                                      "or",
+                                      "or_eq",
+                                      "private",
+                                      "protected",
+                                      "public",
+                                      "register",
+                                      "reinterpret_cast",
+                                      "requires",
+                                      "restrict",
+                                      "return",
+                                      "short",
+                                      "signed",
+                                      "sizeof",
+                                      "static",
+                                      "static_assert",
+                                      "static_cast",
+                                      "struct",
+                                      "switch",
+                                      "template",
+                                      "this",
+                                      "thread_local",
+                                      "throw",
+                                      "true",
+                                      "try",
+                                      "typedef",
+                                      "typeid",
+                                      "typename",
+                                      "typeof",
+                                      "typeof_unqual",
+                                      "union",
+                                      "unsigned",
+                                      "using",
+                                      "virtual",
+                                      "void",
+                                      "volatile",
+                                      "wchar_t",
+                                      "while",
+                                      "xor",
+                                      "xor_eq",
+                                      "co_await",
+                                      "co_return",
+                                      "co_yield",
+                                      "char8_t",
+                                      "char16_t",
+                                      "char32_t"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (!strcmp(words[i], name))
+      return true;
+  return false;
+}
+
+static bool taken(const CInterface *c, const char *name) {
+  for (int i = 0; i < c->nparams; i++)
+    if (!strcmp(c->params[i].name, name))
+      return true;
+  return false;
+}
+
+static const char *fit_name(Arena *arena, const CInterface *c, const char *name, int index) {
+  if (!name)
+    name = arena_printf(arena, "arg%d", index);
+  while (reserved(name) || taken(c, name))
+    name = arena_printf(arena, "%s_", name);
+  return name;
+}
+
+/* ---- parameters that a workspace's size may depend on: integer scalars from which the extent of a loop or the size of
+   a tensor is computed, here or in a function that is called. */
+typedef struct Bounding {
+  Module *module;
+  bool *seen; /* by uid: values that have been looked into */
+  const Func *func;
+  bool *params;
+  struct Callee { /* functions that have been looked into */
+    const Func *func;
+    bool *params;
+    struct Callee *next;
+  } **known;
+} Bounding;
+
+static const bool *bounding_params(Module *m, const Func *f, struct Callee **known);
+
+static void note_bound(Value *v, void *arg) {
+  Bounding *b = arg;
+  if (b->seen[v->uid])
+    return;
+  b->seen[v->uid] = true;
+  if (!v->def) {
+    if (!v->region->owner && !v->type.rank && kind_is_int(v->type.kind))
+      b->params[v->index] = true;
+    return;
+  }
+  const Op *op = v->def;
+  if (op->code == OP_SIZE)
+    size_values(op->at.size, note_bound, b);
+  if (op_info[op->code].group == GROUP_ELEM)
+    for (int i = 0; i < op->noperands; i++)
+      note_bound(op->operands[i], b);
+}
+
+static void note_op(Op *op, void *arg) {
+  Bounding *b = arg;
+  if (op->code == OP_LOOP)
+    for (int i = 0; i < op->at.loop->nindices; i++)
+      size_values(op->at.loop->extents[i], note_bound, b);
+  for (int i = 0; i < op->nresults; i++)
+    for (int j = 0; j < op->results[i]->type.rank; j++)
+      size_values(op->results[i]->type.dims[j], note_bound, b);
+  if (op->code != OP_CALL || op->at.callee->is_extern)
+    return;
+  const bool *of_callee = bounding_params(b->module, op->at.callee, b->known);
+  for (int i = 0; i < op->noperands; i++)
+    if (of_callee[i])
+      note_bound(op->operands[i], b);
+}
+
+static const bool *bounding_params(Module *m, const Func *f, struct Callee **known) {
+  for (const struct Callee *c = *known; c; c = c->next)
+    if (c->func == f)
+      return c->params;
+  struct Callee *callee = NEW(m->arena, struct Callee);
+  *callee = (struct Callee){.func = f, .params = NEW_ARRAY(m->arena, bool, f->body->nparams), .next = *known};
+  *known = callee;
+  Bounding b = {.module = m,
+                .seen = NEW_ARRAY(m->arena, bool, m->nuids + 1),
+                .func = f,
+                .params = callee->params,
+                .known = known};
+  region_walk(f->body, note_op, &b);
+  return callee->params;
+}
+
+/* ---- the whole */
+static void add_param(CInterface *c, Arena *arena, CParam p, const char *name) {
+  p.name = fit_name(arena, c, name, c->nparams);
+  c->params[c->nparams++] = p;
+}
+
+CInterface *interface_of(Module *m, const Export *e, const CodegenOptions *o) {
+  Arena *arena = m->arena;
+  const Func *f = e->func;
+  CInterface *c = NEW(arena, CInterface);
+  struct Callee *known = NULL;
+  const bool *bounding = bounding_params(m, f, &known);
+  c->export = e;
+  c->symbol = arena_printf(arena, "%s%s", o->prefix ? o->prefix : "", e->symbol);
+  c->worksize_symbol = arena_printf(arena, "%s_worksize", c->symbol);
+  c->ws_symbol = arena_printf(arena, "%s_ws", c->symbol);
+  c->has_plain = !o->no_malloc;
+  c->params = NEW_ARRAY(arena, CParam, f->body->nparams + f->nresults);
+  for (int i = 0; i < f->body->nparams; i++) {
+    const Value *v = f->body->params[i];
+    const bool is_size = i < f->nsizes;
+    add_param(c, arena,
+              (CParam){.role = is_size        ? C_SIZE
+                               : v->type.rank ? C_TENSOR
+                                              : C_SCALAR,
+                       .kind = v->type.kind,
+                       .type = v->type,
+                       .index = i,
+                       .sizes_work = is_size || bounding[i]},
+              v->name);
+  }
+  for (int i = 0; i < f->nresults; i++)
+    add_param(c, arena,
+              (CParam){.role = C_OUTPUT,
+                       .kind = f->result_types[i].kind,
+                       .type = f->result_types[i],
+                       .index = i,
+                       .accumulates = i >= e->accumulate_from},
+              func_result_name(f, i));
+  return c;
+}

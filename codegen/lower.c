@@ -1,0 +1,134 @@
+/* From a module of the IR to an LLVM module: what the exports reach, callees before callers. */
+#include "codegen/body.h"
+#include <llvm-c/Target.h>
+#include <string.h>
+
+typedef VEC(Func *) Funcs;
+
+static void visit_func(Unit *u, Func *f, Funcs *order);
+
+typedef struct Visit {
+  Unit *unit;
+  Funcs *order;
+} Visit;
+
+static void visit_call(Op *op, void *arg) {
+  Visit *v = arg;
+  if (op->code == OP_CALL && !op->at.callee->is_extern)
+    visit_func(v->unit, op->at.callee, v->order);
+}
+
+static void visit_func(Unit *u, Func *f, Funcs *order) {
+  FuncNote *note = func_note(f);
+  if (note) {
+    if (note->planning)
+      internal_error("'%s' calls itself", f->name);
+    return;
+  }
+  if (f->derive.op != DERIVE_NONE && !f->body->nyields)
+    internal_error("'%s' has not been derived", f->name);
+  f->note = note = NEW(u->arena, FuncNote);
+  note->planning = true;
+  Visit v = {.unit = u, .order = order};
+  region_walk(f->body, visit_call, &v);
+  note->planning = false;
+  vec_push(u->arena, *order, f);
+}
+
+static Funcs reached(Unit *u) {
+  Funcs order = {0};
+  for (Func *f = u->module->funcs; f; f = f->next)
+    f->note = NULL;
+  for (const Export *e = u->module->exports; e; e = e->next)
+    visit_func(u, e->func, &order);
+  return order;
+}
+
+static bool has_feature(const char *features, const char *name) {
+  const size_t n = strlen(name);
+  for (const char *p = features; (p = strstr(p, name)); p += n)
+    if (p > features && p[-1] == '+' && (p[n] == ',' || !p[n]))
+      return true;
+  return false;
+}
+
+/* How wide libmvec's functions may be called.  The processor's name tells less than a list of its features does, but
+   names that say the level, and those of common processors, are known. */
+static int vector_bits(LLVMTargetMachineRef tm) {
+  static const char *const with_512[] = {"x86-64-v4",     "skylake-avx512", "cascadelake", "icelake", "sapphirerapids",
+                                         "emeraldrapids", "graniterapids",  "znver4",      "znver5"};
+  static const char *const with_256[] = {"x86-64-v3",  "haswell", "broadwell", "skylake", "alderlake",
+                                         "raptorlake", "znver1",  "znver2",    "znver3"};
+  char *features = LLVMGetTargetMachineFeatureString(tm), *cpu = LLVMGetTargetMachineCPU(tm);
+  int bits = has_feature(features, "avx512f") ? 512 : has_feature(features, "avx2") ? 256 : 128;
+  for (size_t i = 0; i < sizeof with_256 / sizeof *with_256; i++)
+    if (bits < 256 && !strncmp(cpu, with_256[i], strlen(with_256[i])))
+      bits = 256;
+  for (size_t i = 0; i < sizeof with_512 / sizeof *with_512; i++)
+    if (bits < 512 && !strncmp(cpu, with_512[i], strlen(with_512[i])))
+      bits = 512;
+  if (strstr(features, "-avx512f") && bits > 256)
+    bits = 256;
+  LLVMDisposeMessage(features);
+  LLVMDisposeMessage(cpu);
+  return bits;
+}
+
+static void unit_begin(Unit *u, Module *m, const CodegenOptions *o, LLVMContextRef context, LLVMTargetMachineRef tm) {
+  *u = (Unit){.module = m, .options = o, .arena = m->arena, .context = context};
+  u->llvm = LLVMModuleCreateWithNameInContext(m->file ? m->file : "gradc", context);
+  char *triple = LLVMGetTargetMachineTriple(tm);
+  u->triple = arena_name(m->arena, triple);
+  LLVMDisposeMessage(triple);
+  LLVMSetTarget(u->llvm, u->triple);
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
+  LLVMSetModuleDataLayout(u->llvm, layout);
+  LLVMDisposeTargetData(layout);
+  u->i1 = LLVMInt1TypeInContext(context);
+  u->i8 = LLVMInt8TypeInContext(context);
+  u->i32 = LLVMInt32TypeInContext(context);
+  u->i64 = LLVMInt64TypeInContext(context);
+  u->f32 = LLVMFloatTypeInContext(context);
+  u->f64 = LLVMDoubleTypeInContext(context);
+  u->ptr = LLVMPointerTypeInContext(context, 0);
+  u->nothing = LLVMVoidTypeInContext(context);
+  u->fast = m->fast_math ? LLVMFastMathAll : m->strict ? LLVMFastMathNone : LLVMFastMathAllowContract;
+  u->fast_reduce = m->strict ? LLVMFastMathNone : u->fast | LLVMFastMathAllowReassoc;
+  u->libmvec =
+      !m->strict && !strncmp(u->triple, "x86_64", 6) && strstr(u->triple, "linux-gnu") && !strstr(u->triple, "gnux32");
+  u->vector_bits = vector_bits(tm);
+  u->sign_extends = !strncmp(u->triple, "riscv64", 7);
+  if (o->debug_lines)
+    debug_begin(u);
+}
+
+/* Nothing calls the vector functions before LLVM's vectoriser, which takes only those that are still there. */
+static void keep_functions(Unit *u) {
+  if (!u->kept.n)
+    return;
+  LLVMValueRef list = LLVMConstArray2(u->ptr, u->kept.at, (uint64_t)u->kept.n);
+  LLVMValueRef used = LLVMAddGlobal(u->llvm, LLVMTypeOf(list), "llvm.compiler.used");
+  LLVMSetInitializer(used, list);
+  LLVMSetLinkage(used, LLVMAppendingLinkage);
+  LLVMSetSection(used, "llvm.metadata");
+}
+
+LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef context, LLVMTargetMachineRef tm) {
+  Unit u;
+  unit_begin(&u, m, o, context, tm);
+  const Funcs order = reached(&u);
+  for (int i = 0; i < order.n; i++) {
+    Func *f = order.at[i];
+    func_note(f)->storage = storage_analyse(f);
+    func_note(f)->plan = workspace_plan(func_note(f)->storage);
+    declare_func(&u, f);
+    work_function(&u, f);
+  }
+  for (int i = 0; i < order.n; i++)
+    lower_func(&u, order.at[i]);
+  for (const Export *e = m->exports; e; e = e->next)
+    lower_export(&u, e);
+  keep_functions(&u);
+  debug_end(&u);
+  return u.llvm;
+}

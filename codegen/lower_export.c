@@ -1,0 +1,321 @@
+/* The C functions of an export: name, name_ws and name_worksize.
+
+   The workspace of a call, in this order, each part a multiple of WORK_ALIGNMENT:
+     the context of what is pushed, if anything is; the planned tensors; for each output that is NULL or that is added
+   into, a tensor to compute it in; what may be pushed. */
+#include "codegen/body.h"
+#include "codegen/interface.h"
+#include <string.h>
+
+enum { CONTEXT_BYTES = 64, STATUS_BAD_SIZE = 5 };
+
+typedef struct ExportCode {
+  Body body;
+  const CInterface *interface;
+  LLVMValueRef *outputs; /* the C arguments, by result */
+  LLVMValueRef *asides;  /* by result: whether it is computed in the workspace; NULL: a scalar */
+  LLVMValueRef *bytes;   /* and the room that it takes there */
+  LLVMValueRef total;    /* bytes of the workspace, but for what is pushed */
+  bool no_work;          /* none is ever needed */
+} ExportCode;
+
+static LLVMValueRef zero_status(Unit *u) {
+  return LLVMConstInt(u->i32, 0, false);
+}
+
+/* ---- the C function */
+static void set_extension(Unit *u, LLVMValueRef f, unsigned index, LLVMTypeRef type) {
+  if (type == u->i8)
+    LLVMAddAttributeAtIndex(f, index, attribute(u, "zeroext", 0));
+  else if (type == u->i32 && u->sign_extends)
+    LLVMAddAttributeAtIndex(f, index, attribute(u, "signext", 0));
+}
+
+static LLVMTypeRef c_type(Unit *u, const CParam *p) {
+  return p->role == C_TENSOR || p->role == C_OUTPUT ? u->ptr : memory_type(u, p->kind);
+}
+
+static LLVMValueRef add_c_function(Unit *u, const char *name, LLVMTypeRef result, int n, LLVMTypeRef *types) {
+  LLVMValueRef f = LLVMAddFunction(u->llvm, name, LLVMFunctionType(result, types, (unsigned)n, false));
+  LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "nounwind", 0));
+  set_extension(u, f, LLVMAttributeReturnIndex, result);
+  for (int i = 0; i < n; i++)
+    set_extension(u, f, (unsigned)i + 1, types[i]);
+  return f;
+}
+
+static LLVMValueRef declare_export(Unit *u, const CInterface *c, bool with_work) {
+  LLVMTypeRef *types = NEW_ARRAY(u->arena, LLVMTypeRef, c->nparams + 2);
+  int n = 0;
+  for (int i = 0; i < c->nparams; i++)
+    types[n++] = c_type(u, &c->params[i]);
+  if (with_work) {
+    types[n++] = u->ptr;
+    types[n++] = u->i64;
+  }
+  LLVMValueRef f = add_c_function(u, with_work ? c->ws_symbol : c->symbol, u->i32, n, types);
+  for (int i = 0; i < c->nparams; i++) {
+    const CParam *p = &c->params[i];
+    if (p->role == C_TENSOR)
+      LLVMAddAttributeAtIndex(f, (unsigned)i + 1, attribute(u, "readonly", 0));
+    if (p->role == C_TENSOR || p->role == C_OUTPUT)
+      LLVMAddAttributeAtIndex(f, (unsigned)i + 1, attribute(u, "nocapture", 0));
+    LLVMSetValueName2(LLVMGetParam(f, (unsigned)i), p->name, strlen(p->name));
+  }
+  return f;
+}
+
+/* ---- sizes */
+static void check_bytes(Body *b, Type t) {
+  check_type(b, t);
+  LLVMValueRef bytes = saturated_bytes(b, t);
+  fail_size_if(b, LLVMBuildICmp(b->at, LLVMIntEQ, bytes, const_i64(b->unit, INT64_MAX), ""), bytes);
+}
+
+/* The sizes themselves, and the tensors that they describe. */
+static void check_sizes(Body *b) {
+  const Func *f = b->func;
+  for (int i = 0; i < f->nsizes; i++) {
+    LLVMValueRef size = value_code(b, f->body->params[i]);
+    fail_size_if(b, LLVMBuildICmp(b->at, LLVMIntSLT, size, const_i64(b->unit, 0), ""), size);
+  }
+  for (int i = f->nsizes; i < f->body->nparams; i++)
+    if (f->body->params[i]->type.rank)
+      check_bytes(b, f->body->params[i]->type);
+  for (int i = 0; i < f->nresults; i++)
+    if (f->result_types[i].rank)
+      check_bytes(b, f->result_types[i]);
+}
+
+static LLVMValueRef round_up(Body *b, LLVMValueRef bytes) {
+  LLVMValueRef sum = saturating_add(b, bytes, const_i64(b->unit, WORK_ALIGNMENT - 1));
+  LLVMValueRef rounded = LLVMBuildAnd(b->at, sum, const_i64(b->unit, -WORK_ALIGNMENT), "");
+  LLVMValueRef overflows = LLVMBuildICmp(b->at, LLVMIntEQ, sum, const_i64(b->unit, INT64_MAX), "");
+  return LLVMBuildSelect(b->at, overflows, sum, rounded, "");
+}
+
+/* The size of the function's own workspace; args: by parameter. */
+static LLVMValueRef planned_bytes(Body *b) {
+  const Func *f = b->func;
+  if (!b->plan->slots->parts.n)
+    return const_i64(b->unit, 0);
+  LLVMValueRef *args = NEW_ARRAY(b->unit->arena, LLVMValueRef, f->body->nparams);
+  int n = 0;
+  for (int i = 0; i < f->body->nparams; i++)
+    if (is_work_param(f->body->params[i]))
+      args[n++] = b->params[i] ? b->params[i]
+                               : LLVMGetPoison(type_of_kind(b->unit, f->body->params[i]->type.kind)); /* matters not */
+  return LLVMBuildCall2(b->at, func_note(f)->work_type, func_note(f)->work_code, args, (unsigned)n, "");
+}
+
+static LLVMValueRef fixed_bytes(Body *b) {
+  LLVMValueRef context = const_i64(b->unit, b->plan->uses_context ? CONTEXT_BYTES : 0);
+  return saturating_add(b, planned_bytes(b), context);
+}
+
+/* ---- the call */
+static void bind_arguments(ExportCode *e) {
+  Body *b = &e->body;
+  Unit *u = b->unit;
+  const Func *f = b->func;
+  b->params = NEW_ARRAY(u->arena, LLVMValueRef, f->body->nparams);
+  e->outputs = NEW_ARRAY(u->arena, LLVMValueRef, f->nresults);
+  for (int i = 0; i < e->interface->nparams; i++) {
+    const CParam *p = &e->interface->params[i];
+    LLVMValueRef x = LLVMGetParam(b->code, (unsigned)i);
+    if (p->role == C_OUTPUT) {
+      e->outputs[p->index] = x;
+      continue;
+    }
+    if (p->role != C_TENSOR && p->kind == KIND_BOOL)
+      x = LLVMBuildICmp(b->at, LLVMIntNE, x, LLVMConstInt(u->i8, 0, false), "");
+    b->params[p->index] = x;
+    set_value(f->body->params[p->index], x);
+  }
+}
+
+static bool accumulates(const ExportCode *e, int result) {
+  return result >= e->interface->export->accumulate_from;
+}
+
+static void measure_work(ExportCode *e) {
+  Body *b = &e->body;
+  Unit *u = b->unit;
+  const Func *f = b->func;
+  e->asides = NEW_ARRAY(u->arena, LLVMValueRef, f->nresults);
+  e->bytes = NEW_ARRAY(u->arena, LLVMValueRef, f->nresults);
+  e->total = fixed_bytes(b);
+  e->no_work = !b->plan->uses_context && !b->plan->slots->parts.n;
+  for (int i = 0; i < f->nresults; i++) {
+    const Type t = f->result_types[i];
+    if (!t.rank)
+      continue;
+    e->no_work = false;
+    e->asides[i] = accumulates(e, i) ? LLVMConstInt(u->i1, 1, false) : LLVMBuildIsNull(b->at, e->outputs[i], "");
+    LLVMValueRef bytes = round_up(b, saturated_bytes(b, t));
+    e->bytes[i] = LLVMBuildSelect(b->at, e->asides[i], bytes, const_i64(u, 0), "");
+    e->total = saturating_add(b, e->total, e->bytes[i]);
+  }
+}
+
+static LLVMValueRef moved(Body *b, LLVMValueRef p, LLVMValueRef bytes) {
+  return LLVMBuildInBoundsGEP2(b->at, b->unit->i8, p, &bytes, 1, "");
+}
+
+static void open_context(Body *b, LLVMValueRef context, LLVMValueRef rest, LLVMValueRef room, bool may_allocate) {
+  Unit *u = b->unit;
+  LLVMTypeRef types[] = {u->ptr, u->ptr, u->i64, u->i32};
+  LLVMValueRef args[] = {context, rest, room, LLVMConstInt(u->i32, may_allocate, false)};
+  call_declared(b, declared(u, "gradc_rt_open", u->nothing, 4, types), 4, args);
+}
+
+static void store_output(ExportCode *e, int i, LLVMValueRef computed) {
+  Body *b = &e->body;
+  Unit *u = b->unit;
+  const Type t = b->func->result_types[i];
+  if (t.rank && !accumulates(e, i))
+    return;
+  LLVMBasicBlockRef store = new_block(b, "store"), after = new_block(b, "");
+  LLVMBuildCondBr(b->at, LLVMBuildIsNull(b->at, e->outputs[i], ""), after, store);
+  begin_block(b, store);
+  CountedLoop l;
+  if (t.rank)
+    counted_begin(b, &l, count_code(b, t), "accumulate");
+  LLVMValueRef at = t.rank ? l.index : const_i64(u, 0);
+  LLVMValueRef from = element_address(b, t.kind, computed, at), to = element_address(b, t.kind, e->outputs[i], at);
+  LLVMValueRef x = load_element(b, t.kind, from, NULL);
+  if (accumulates(e, i))
+    x = arithmetic(b, OP_ADD, t.kind, load_element(b, t.kind, to, NULL), x, u->fast_reduce);
+  store_element(b, t.kind, x, to, NULL);
+  if (t.rank)
+    counted_end(b, &l);
+  LLVMBuildBr(b->at, after);
+  begin_block(b, after);
+}
+
+/* Calls the function on a workspace of which `room` bytes are left after the fixed parts.  `release`: was acquired. */
+static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool release) {
+  Body *b = &e->body;
+  Unit *u = b->unit;
+  Func *f = b->func;
+  const bool uses_context = b->plan->uses_context;
+  LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, 2 + f->body->nparams + f->nresults);
+  int n = 0;
+  LLVMValueRef planned = uses_context ? moved(b, work, const_i64(u, CONTEXT_BYTES)) : work;
+  args[n++] = uses_context ? work : LLVMConstNull(u->ptr);
+  args[n++] = planned;
+  for (int i = 0; i < f->body->nparams; i++)
+    args[n++] = b->params[i];
+  LLVMValueRef next = e->no_work ? work : moved(b, work, fixed_bytes(b)), *computed = args + n;
+  for (int i = 0; i < f->nresults; i++) {
+    const Type t = f->result_types[i];
+    if (!t.rank) {
+      args[n++] = entry_alloca(b, memory_type(u, t.kind), 1, (unsigned)kind_bytes(t.kind), "");
+      continue;
+    }
+    args[n++] = LLVMBuildSelect(b->at, e->asides[i], next, e->outputs[i], "");
+    next = moved(b, next, e->bytes[i]);
+  }
+  if (uses_context)
+    open_context(b, work, next, room, release);
+  LLVMValueRef status = LLVMBuildCall2(b->at, func_note(f)->type, func_note(f)->code, args, (unsigned)n, "");
+  LLVMBasicBlockRef good = new_block(b, "good"), done = new_block(b, "done");
+  LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, status, zero_status(u), ""), good, done);
+  begin_block(b, good);
+  for (int i = 0; i < f->nresults; i++)
+    store_output(e, i, computed[i]);
+  LLVMBuildBr(b->at, done);
+  begin_block(b, done);
+  if (uses_context)
+    call_declared(b, declared(u, "gradc_rt_close", u->nothing, 1, &u->ptr), 1, &work);
+  if (release)
+    call_declared(b, declared(u, "gradc_rt_release", u->nothing, 1, &u->ptr), 1, &work);
+  LLVMBuildRet(b->at, status);
+}
+
+static void export_begin(ExportCode *e, Unit *u, const Export *export, const CInterface *c, LLVMValueRef code) {
+  *e = (ExportCode){.interface = c};
+  body_begin(&e->body, u, export->func, code);
+  debug_function(&e->body, LLVMGetValueName2(code, &(size_t){0}), export->loc);
+  set_location(&e->body, export->loc.src ? export->loc : export->func->loc);
+  bind_arguments(e);
+  check_sizes(&e->body);
+  measure_work(e);
+}
+
+/* Where no output is NULL or added into and nothing is planned, no workspace is taken. */
+static void lower_plain(Unit *u, const Export *export, const CInterface *c) {
+  ExportCode e;
+  export_begin(&e, u, export, c, declare_export(u, c, false));
+  Body *b = &e.body;
+  if (e.no_work) {
+    call_body(&e, LLVMConstNull(u->ptr), const_i64(u, 0), false);
+    body_end(b);
+    return;
+  }
+  LLVMValueRef work = call_declared(b, declared(u, "gradc_rt_acquire", u->ptr, 1, &u->i64), 1, &e.total);
+  fail_memory_if(b, LLVMBuildIsNull(b->at, work, ""), e.total);
+  call_body(&e, work, const_i64(u, 0), true);
+  body_end(b);
+}
+
+static void lower_ws(Unit *u, const Export *export, const CInterface *c) {
+  ExportCode e;
+  export_begin(&e, u, export, c, declare_export(u, c, true));
+  Body *b = &e.body;
+  LLVMValueRef given = LLVMGetParam(b->code, (unsigned)c->nparams),
+               size = LLVMGetParam(b->code, (unsigned)c->nparams + 1);
+  if (e.no_work) {
+    call_body(&e, LLVMConstNull(u->ptr), const_i64(u, 0), false);
+    body_end(b);
+    return;
+  }
+  /* The caller's memory need not be aligned. */
+  LLVMValueRef address = LLVMBuildPtrToInt(b->at, given, u->i64, ""), mask = const_i64(u, WORK_ALIGNMENT - 1);
+  LLVMValueRef skipped = LLVMBuildAnd(b->at, LLVMBuildNeg(b->at, address, ""), mask, "");
+  LLVMValueRef room = LLVMBuildSub(b->at, LLVMBuildSub(b->at, size, skipped, ""), e.total, "");
+  LLVMValueRef none = LLVMBuildICmp(b->at, LLVMIntEQ, e.total, const_i64(u, 0), "");
+  LLVMValueRef bad_size = LLVMBuildICmp(b->at, LLVMIntSLT, size, const_i64(u, 0), "");
+  LLVMValueRef is_short = LLVMBuildOr(b->at, bad_size, LLVMBuildICmp(b->at, LLVMIntSLT, room, const_i64(u, 0), ""), "");
+  is_short = LLVMBuildOr(b->at, is_short, LLVMBuildIsNull(b->at, given, ""), "");
+  is_short = LLVMBuildAnd(b->at, is_short, LLVMBuildNot(b->at, none, ""), "");
+  fail_workspace_if(b, is_short, size, saturating_add(b, e.total, mask));
+  call_body(&e, moved(b, given, skipped), room, false);
+  body_end(b);
+}
+
+static void lower_worksize(Unit *u, const Export *export, const CInterface *c) {
+  Func *f = export->func;
+  LLVMTypeRef *types = NEW_ARRAY(u->arena, LLVMTypeRef, c->nparams);
+  int n = 0;
+  for (int i = 0; i < c->nparams; i++)
+    if (c->params[i].sizes_work)
+      types[n++] = c_type(u, &c->params[i]);
+  Body b;
+  body_begin(&b, u, f, add_c_function(u, c->worksize_symbol, u->i64, n, types));
+  debug_function(&b, c->worksize_symbol, export->loc);
+  b.params = NEW_ARRAY(u->arena, LLVMValueRef, f->body->nparams);
+  n = 0;
+  for (int i = 0; i < c->nparams; i++) {
+    if (!c->params[i].sizes_work)
+      continue;
+    b.params[c->params[i].index] = LLVMGetParam(b.code, (unsigned)n++);
+    set_value(f->body->params[c->params[i].index], b.params[c->params[i].index]);
+  }
+  LLVMValueRef total = fixed_bytes(&b);
+  for (int i = 0; i < f->nresults; i++)
+    if (f->result_types[i].rank)
+      total = saturating_add(&b, total, round_up(&b, saturated_bytes(&b, f->result_types[i])));
+  LLVMValueRef zero = const_i64(u, 0), none = LLVMBuildICmp(b.at, LLVMIntEQ, total, zero, "");
+  LLVMValueRef aligned = saturating_add(&b, total, const_i64(u, WORK_ALIGNMENT - 1));
+  LLVMBuildRet(b.at, LLVMBuildSelect(b.at, none, zero, aligned, ""));
+  body_end(&b);
+}
+
+void lower_export(Unit *u, const Export *e) {
+  const CInterface *c = interface_of(u->module, e, u->options);
+  lower_worksize(u, e, c);
+  lower_ws(u, e, c);
+  if (c->has_plain)
+    lower_plain(u, e, c);
+}

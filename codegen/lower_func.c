@@ -1,0 +1,100 @@
+/* From a function of the IR to an LLVM function. */
+#include "codegen/body.h"
+#include <string.h>
+
+static void mark_param(Unit *u, LLVMValueRef f, unsigned i, const char *name) {
+  LLVMAddAttributeAtIndex(f, i + 1, attribute(u, name, 0));
+}
+
+void declare_func(Unit *u, Func *f) {
+  FuncNote *note = func_note(f);
+  const int nparams = f->body->nparams;
+  LLVMTypeRef *types = NEW_ARRAY(u->arena, LLVMTypeRef, 2 + nparams + f->nresults);
+  int n = 0;
+  types[n++] = u->ptr;
+  types[n++] = u->ptr;
+  for (int i = 0; i < nparams; i++) {
+    const Type t = f->body->params[i]->type;
+    types[n++] = t.rank ? u->ptr : type_of_kind(u, t.kind);
+  }
+  for (int i = 0; i < f->nresults; i++)
+    types[n++] = u->ptr;
+  note->type = LLVMFunctionType(u->i32, types, (unsigned)n, false);
+  note->code = LLVMAddFunction(u->llvm, arena_printf(u->arena, "%s.ad", f->name), note->type);
+  LLVMSetLinkage(note->code, LLVMInternalLinkage);
+  LLVMAddAttributeAtIndex(note->code, LLVMAttributeFunctionIndex, attribute(u, "nounwind", 0));
+  for (int i = 0; i < 2; i++)
+    mark_param(u, note->code, (unsigned)i, "noalias");
+  for (int i = 0; i < nparams; i++) {
+    if (!f->body->params[i]->type.rank)
+      continue;
+    mark_param(u, note->code, (unsigned)i + 2, "noalias");
+    mark_param(u, note->code, (unsigned)i + 2, "readonly");
+    mark_param(u, note->code, (unsigned)i + 2, "nocapture");
+  }
+  for (int i = 0; i < f->nresults; i++) {
+    mark_param(u, note->code, (unsigned)(i + 2 + nparams), "noalias");
+    mark_param(u, note->code, (unsigned)(i + 2 + nparams), "nocapture");
+  }
+}
+
+void body_begin(Body *b, Unit *u, Func *f, LLVMValueRef code) {
+  *b = (Body){.unit = u, .func = f, .code = code, .loc = f->loc};
+  if (func_note(f)) {
+    b->storage = func_note(f)->storage;
+    b->plan = func_note(f)->plan;
+  }
+  b->at = LLVMCreateBuilderInContext(u->context);
+  b->entry = LLVMCreateBuilderInContext(u->context);
+  LLVMBasicBlockRef entry = new_block(b, "entry"), start = new_block(b, "start");
+  LLVMPositionBuilderAtEnd(b->entry, entry);
+  LLVMPositionBuilderBefore(b->entry, LLVMBuildBr(b->entry, start));
+  LLVMPositionBuilderAtEnd(b->at, start);
+}
+
+void body_end(Body *b) {
+  LLVMDisposeBuilder(b->at);
+  LLVMDisposeBuilder(b->entry);
+}
+
+static void bind_params(Body *b) {
+  const Func *f = b->func;
+  b->context = LLVMGetParam(b->code, 0);
+  b->work = LLVMGetParam(b->code, 1);
+  b->params = NEW_ARRAY(b->unit->arena, LLVMValueRef, f->body->nparams);
+  for (int i = 0; i < f->body->nparams; i++) {
+    const Value *v = f->body->params[i];
+    b->params[i] = LLVMGetParam(b->code, (unsigned)i + 2);
+    if (v->name)
+      LLVMSetValueName2(b->params[i], v->name, strlen(v->name));
+    set_value(v, b->params[i]);
+    if (note_of(v)->storage)
+      place_of(note_of(v)->storage)->address = b->params[i];
+  }
+}
+
+static LLVMValueRef result_pointer(Body *b, int i) {
+  return LLVMGetParam(b->code, (unsigned)(2 + b->func->body->nparams + i));
+}
+
+void lower_func(Unit *u, Func *f) {
+  Body b;
+  body_begin(&b, u, f, func_note(f)->code);
+  debug_function(&b, f->name, f->loc);
+  bind_params(&b);
+  work_begin(&b);
+  RegionNote *note = &b.storage->body;
+  for (int i = 0; i < f->nresults; i++)
+    if (note->edges[i])
+      place_of(note->edges[i]->to)->address = result_pointer(&b, i);
+  LLVMValueRef mark = lower_region(&b, f->body);
+  take_edges(&b, f->nresults, note->edges);
+  for (int i = 0; i < f->nresults; i++) {
+    const Kind k = f->result_types[i].kind;
+    if (!note->edges[i])
+      store_element(&b, k, value_code(&b, f->body->yields[i]), result_pointer(&b, i), NULL);
+  }
+  region_pop(&b, mark);
+  LLVMBuildRet(b.at, LLVMConstInt(u->i32, 0, false));
+  body_end(&b);
+}

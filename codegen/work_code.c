@@ -1,0 +1,249 @@
+/* Code for the workspace: its size, the addresses of what was planned, and what is pushed at run time.
+   Sizes are computed in arithmetic that saturates: an overflow makes the size INT64_MAX, which no workspace has. */
+#include "codegen/body.h"
+#include <string.h>
+
+/* ---- arithmetic that remembers whether it overflowed */
+typedef struct Sum {
+  Body *body;
+  LLVMValueRef overflow; /* i1, or NULL */
+} Sum;
+
+static LLVMValueRef checked(Sum *s, bool product, LLVMValueRef x, LLVMValueRef y) {
+  Body *b = s->body;
+  if (LLVMIsAConstantInt(x) && LLVMIsAConstantInt(y)) {
+    const int64_t p = LLVMConstIntGetSExtValue(x), q = LLVMConstIntGetSExtValue(y);
+    int64_t r;
+    if (product ? !__builtin_mul_overflow(p, q, &r) : !__builtin_add_overflow(p, q, &r))
+      return const_i64(b->unit, r);
+  }
+  const char *name = product ? "llvm.smul.with.overflow" : "llvm.sadd.with.overflow";
+  LLVMValueRef args[] = {x, y}, pair = call_intrinsic(b, name, 1, &b->unit->i64, 2, args);
+  LLVMValueRef overflow = LLVMBuildExtractValue(b->at, pair, 1, "");
+  s->overflow = s->overflow ? LLVMBuildOr(b->at, s->overflow, overflow, "") : overflow;
+  return LLVMBuildExtractValue(b->at, pair, 0, "");
+}
+
+static LLVMValueRef times(Sum *s, LLVMValueRef x, LLVMValueRef y) {
+  return checked(s, true, x, y);
+}
+
+static LLVMValueRef plus(Sum *s, LLVMValueRef x, LLVMValueRef y) {
+  return checked(s, false, x, y);
+}
+
+static LLVMValueRef larger(Body *b, LLVMValueRef x, LLVMValueRef y) {
+  if (LLVMIsAConstantInt(x) && LLVMIsAConstantInt(y))
+    return LLVMConstIntGetSExtValue(x) > LLVMConstIntGetSExtValue(y) ? x : y;
+  LLVMValueRef args[] = {x, y};
+  return call_intrinsic(b, "llvm.smax", 1, &b->unit->i64, 2, args);
+}
+
+static LLVMValueRef saturated(Sum *s, LLVMValueRef x) {
+  return s->overflow ? LLVMBuildSelect(s->body->at, s->overflow, const_i64(s->body->unit, INT64_MAX), x, "") : x;
+}
+
+LLVMValueRef saturating_add(Body *b, LLVMValueRef x, LLVMValueRef y) {
+  Sum s = {.body = b};
+  return saturated(&s, plus(&s, x, y));
+}
+
+static LLVMValueRef rounded_up(Sum *s, LLVMValueRef bytes) {
+  bytes = plus(s, bytes, const_i64(s->body->unit, WORK_ALIGNMENT - 1));
+  return LLVMBuildAnd(s->body->at, bytes, const_i64(s->body->unit, -WORK_ALIGNMENT), "");
+}
+
+LLVMValueRef saturated_bytes(Body *b, Type t) {
+  Sum s = {.body = b};
+  LLVMValueRef bytes = const_i64(b->unit, kind_bytes(t.kind)), zero = const_i64(b->unit, 0);
+  for (int i = 0; i < t.rank; i++)
+    bytes = times(&s, bytes, larger(b, size_code(b, t.dims[i]), zero));
+  return saturated(&s, bytes);
+}
+
+/* ---- what is known at entry: computed in the first block, from parameters */
+static LLVMValueRef entry_value(Body *b, const Value *v);
+
+static LLVMValueRef entry_polynomial(Sum *s, const Size *size);
+
+static LLVMValueRef entry_atom(Sum *s, const Atom *a) {
+  Body *b = s->body;
+  if (a->value)
+    return entry_value(b, a->value);
+  LLVMValueRef n = entry_polynomial(s, a->num), d = entry_polynomial(s, a->den), zero = const_i64(b->unit, 0);
+  d = LLVMBuildSelect(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, d, zero, ""), const_i64(b->unit, 1), d, "");
+  LLVMValueRef quotient = LLVMBuildSDiv(b->at, n, d, "");
+  LLVMValueRef rest = LLVMBuildSRem(b->at, n, d, "");
+  LLVMValueRef below = LLVMBuildICmp(b->at, LLVMIntSLT, LLVMBuildXor(b->at, rest, d, ""), zero, "");
+  LLVMValueRef down = LLVMBuildAnd(b->at, below, LLVMBuildICmp(b->at, LLVMIntNE, rest, zero, ""), "");
+  return LLVMBuildSub(b->at, quotient, LLVMBuildZExt(b->at, down, b->unit->i64, ""), "");
+}
+
+static LLVMValueRef entry_polynomial(Sum *s, const Size *size) {
+  Unit *u = s->body->unit;
+  LLVMValueRef sum = const_i64(u, 0);
+  if (size->overflow)
+    s->overflow = LLVMConstInt(u->i1, 1, false);
+  for (int i = 0; i < size->nterms; i++) {
+    LLVMValueRef product = const_i64(u, size->terms[i].coefficient);
+    for (int j = 0; j < size->terms[i].npowers; j++) {
+      LLVMValueRef x = entry_atom(s, size->terms[i].powers[j].atom);
+      for (int k = 0; k < size->terms[i].powers[j].exponent; k++)
+        product = times(s, product, x);
+    }
+    sum = plus(s, sum, product);
+  }
+  return sum;
+}
+
+static LLVMValueRef entry_value(Body *b, const Value *v) {
+  ValueNote *note = note_of(v);
+  if (is_work_param(v))
+    return b->params[v->index];
+  if (note->at_entry && note->entry_code == b->code)
+    return note->at_entry;
+  const Op *op = v->def;
+  LLVMValueRef code;
+  if (op->code == OP_CONST) {
+    code = constant_code(b, op);
+  } else if (op->code == OP_SIZE) {
+    Sum s = {.body = b};
+    code = saturated(&s, entry_polynomial(&s, op->at.size));
+  } else {
+    LLVMValueRef x[3];
+    for (int i = 0; i < op->noperands; i++)
+      x[i] = entry_value(b, op->operands[i]);
+    code = scalar_code(b, op, x);
+  }
+  note->at_entry = code;
+  note->entry_code = b->code;
+  return code;
+}
+
+static LLVMValueRef need_bytes(Sum *s, const Need *need) {
+  Body *b = s->body;
+  Unit *u = b->unit;
+  LLVMValueRef bytes = const_i64(u, need->kind == NEED_TENSOR ? need->element_bytes : 0);
+  if (need->kind == NEED_CALL) {
+    const Func *callee = need->callee;
+    LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, callee->body->nparams);
+    int n = 0;
+    for (int i = 0; i < callee->body->nparams; i++) {
+      if (!is_work_param(callee->body->params[i]))
+        continue;
+      LLVMTypeRef type = type_of_kind(u, callee->body->params[i]->type.kind);
+      args[n++] = need->args[i] ? LLVMBuildTruncOrBitCast(b->at, entry_polynomial(s, need->args[i]), type, "")
+                                : LLVMGetPoison(type);
+    }
+    bytes = LLVMBuildCall2(b->at, func_note(callee)->work_type, func_note(callee)->work_code, args, (unsigned)n, "");
+    return bytes;
+  }
+  for (int i = 0; i < need->rank; i++) {
+    LLVMValueRef dim = const_i64(u, 0);
+    for (int j = 0; j < need->dims[i].n; j++)
+      dim = larger(b, dim, entry_polynomial(s, need->dims[i].choices[j]));
+    bytes = times(s, bytes, dim);
+  }
+  for (int i = 0; i < need->parts.n; i++) {
+    LLVMValueRef part = need_bytes(s, need->parts.at[i]);
+    bytes = need->kind == NEED_SUM ? plus(s, bytes, part) : larger(b, bytes, part);
+  }
+  return need->kind == NEED_SUM ? bytes : rounded_up(s, bytes);
+}
+
+/* Its parameters are the integer scalar parameters of f, in order. */
+void work_function(Unit *u, Func *f) {
+  FuncNote *note = func_note(f);
+  const int nparams = f->body->nparams;
+  LLVMTypeRef *types = NEW_ARRAY(u->arena, LLVMTypeRef, nparams);
+  int n = 0;
+  for (int i = 0; i < nparams; i++)
+    if (is_work_param(f->body->params[i]))
+      types[n++] = type_of_kind(u, f->body->params[i]->type.kind);
+  note->work_type = LLVMFunctionType(u->i64, types, (unsigned)n, false);
+  note->work_code = LLVMAddFunction(u->llvm, arena_printf(u->arena, "%s.work", f->name), note->work_type);
+  LLVMSetLinkage(note->work_code, LLVMInternalLinkage);
+  LLVMAddAttributeAtIndex(note->work_code, LLVMAttributeFunctionIndex, attribute(u, "nounwind", 0));
+  Body b = {.unit = u, .func = f, .storage = note->storage, .plan = note->plan, .code = note->work_code, .loc = f->loc};
+  b.params = NEW_ARRAY(u->arena, LLVMValueRef, nparams);
+  n = 0;
+  for (int i = 0; i < nparams; i++)
+    if (is_work_param(f->body->params[i]))
+      b.params[i] = LLVMGetParam(b.code, (unsigned)n++);
+  b.at = b.entry = LLVMCreateBuilderInContext(u->context);
+  LLVMPositionBuilderAtEnd(b.at, new_block(&b, "entry"));
+  Sum s = {.body = &b};
+  LLVMValueRef bytes = need_bytes(&s, note->plan->slots);
+  LLVMBuildRet(b.at, saturated(&s, bytes));
+  LLVMDisposeBuilder(b.at);
+}
+
+LLVMValueRef work_bytes_of_call(Body *b, const Op *call) {
+  const Func *callee = call->at.callee;
+  LLVMValueRef *args = NEW_ARRAY(b->unit->arena, LLVMValueRef, call->noperands);
+  int n = 0;
+  for (int i = 0; i < call->noperands; i++)
+    if (is_work_param(callee->body->params[i]))
+      args[n++] = value_code(b, call->operands[i]);
+  return LLVMBuildCall2(b->at, func_note(callee)->work_type, func_note(callee)->work_code, args, (unsigned)n, "");
+}
+
+/* ---- addresses */
+static void make_scopes(Body *b, int n) {
+  enum { MOST_SCOPES = 64 }; /* each access names all others */
+  Unit *u = b->unit;
+  if (n < 2 || n > MOST_SCOPES)
+    return;
+  if (!u->scope_domain)
+    u->scope_domain = self_node(u, 0, NULL);
+  LLVMMetadataRef scopes[MOST_SCOPES], others[MOST_SCOPES];
+  b->scope = NEW_ARRAY(u->arena, LLVMMetadataRef, n);
+  b->others = NEW_ARRAY(u->arena, LLVMMetadataRef, n);
+  for (int i = 0; i < n; i++)
+    scopes[i] = self_node(u, 1, &u->scope_domain);
+  for (int i = 0; i < n; i++) {
+    int k = 0;
+    for (int j = 0; j < n; j++)
+      if (j != i)
+        others[k++] = scopes[j];
+    b->scope[i] = LLVMMDNodeInContext2(u->context, &scopes[i], 1);
+    b->others[i] = LLVMMDNodeInContext2(u->context, others, (size_t)k);
+  }
+}
+
+void work_begin(Body *b) {
+  Unit *u = b->unit;
+  const int n = b->plan->slots->parts.n;
+  LLVMBuilderRef at = b->at;
+  b->at = b->entry;
+  b->slots = NEW_ARRAY(u->arena, LLVMValueRef, n);
+  Sum s = {.body = b}; /* that nothing overflows was seen to when the workspace was taken */
+  LLVMValueRef offset = const_i64(u, 0);
+  for (int i = 0; i < n; i++) {
+    b->slots[i] = LLVMBuildInBoundsGEP2(b->at, u->i8, b->work, &offset, 1, "");
+    if (i + 1 < n)
+      offset = plus(&s, offset, need_bytes(&s, b->plan->slots->parts.at[i]));
+  }
+  make_scopes(b, n);
+  for (int i = 0; i < b->storage->places.n; i++) {
+    Place *p = b->storage->places.at[i];
+    if (p->kind != PLACE_WORK || p->room == ROOM_DYNAMIC)
+      continue;
+    p->address =
+        p->room == ROOM_FRAME ? entry_alloca(b, u->i8, p->frame_bytes, WORK_ALIGNMENT, "local") : b->slots[p->slot];
+  }
+  b->at = at;
+}
+
+LLVMValueRef work_push_bytes(Body *b, LLVMValueRef bytes) {
+  Unit *u = b->unit;
+  LLVMTypeRef params[] = {u->ptr, u->i64};
+  LLVMValueRef args[] = {b->context, bytes};
+  LLVMValueRef block = call_declared(b, declared(u, "gradc_rt_push", u->ptr, 2, params), 2, args);
+  fail_memory_if(b, LLVMBuildIsNull(b->at, block, ""), bytes);
+  return block;
+}
+
+void work_push(Body *b, Place *p) {
+  p->address = work_push_bytes(b, p->call ? work_bytes_of_call(b, p->call) : saturated_bytes(b, p->type));
+}

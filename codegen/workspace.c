@@ -1,0 +1,344 @@
+/* Planning of a function's workspace: see codegen/workspace.h. */
+#include "codegen/workspace.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CHOICES = 16, FRAME_PLACE_BYTES = 1024, FRAME_BYTES = 4096 };
+
+/* ---- what is known at entry */
+bool is_work_param(const Value *v) {
+  return !v->def && !v->region->owner && !v->type.rank && kind_is_int(v->type.kind);
+}
+
+static bool all_known(const Op *op) {
+  for (int i = 0; i < op->noperands; i++)
+    if (!known_at_entry(op->operands[i]))
+      return false;
+  return true;
+}
+
+typedef struct KnownArg {
+  bool known;
+} KnownArg;
+
+static void note_unknown(Value *v, void *arg) {
+  KnownArg *k = arg;
+  k->known = k->known && known_at_entry(v);
+}
+
+static bool size_known(const Size *s) {
+  KnownArg k = {.known = !s->overflow};
+  size_values(s, note_unknown, &k);
+  return k.known;
+}
+
+static bool op_known(const Op *op) {
+  switch (op->code) {
+  case OP_CONST: return true;
+  case OP_SIZE: return size_known(op->at.size);
+  case OP_DIV:
+  case OP_REM:
+  case OP_MOD: { /* those that may end the call stay where they are */
+    const Op *divisor = op->operands[1]->def;
+    if (kind_is_int(op->operands[0]->type.kind) &&
+        !(divisor && divisor->code == OP_CONST && divisor->at.i != 0 && divisor->at.i != -1))
+      return false;
+    return all_known(op);
+  }
+  default: return op_info[op->code].group == GROUP_ELEM && !op->results[0]->type.rank && all_known(op);
+  }
+}
+
+bool known_at_entry(const Value *v) {
+  ValueNote *note = note_of(v);
+  if (is_work_param(v))
+    return true;
+  if (!note || !v->def || v->type.rank)
+    return false;
+  if (!note->entry)
+    note->entry = op_known(v->def) ? ENTRY_KNOWN : ENTRY_UNKNOWN;
+  return note->entry == ENTRY_KNOWN;
+}
+
+/* ---- bounds */
+static bool is_loop_index(const Value *v) {
+  const Op *owner = v->def ? NULL : v->region->owner;
+  return owner && owner->code == OP_LOOP && v->index < owner->at.loop->nindices;
+}
+
+typedef struct Deepest {
+  Value *index;
+  int depth;
+  bool failed;
+} Deepest;
+
+static void find_deepest(Value *v, void *arg) {
+  Deepest *d = arg;
+  if (known_at_entry(v))
+    return;
+  if (!is_loop_index(v)) {
+    d->failed = true;
+    return;
+  }
+  int depth = 0;
+  for (const Region *r = v->region; r->owner; r = r->owner->parent)
+    depth++;
+  if (depth > d->depth) {
+    d->depth = depth;
+    d->index = v;
+  }
+}
+
+typedef struct Replace {
+  Value *value;
+  const Size *by;
+} Replace;
+
+static const Size *replace_value(Value *v, void *arg) {
+  const Replace *r = arg;
+  return v == r->value ? r->by : NULL;
+}
+
+static const Size *replaced(Module *m, const Size *s, Value *v, const Size *by) {
+  Replace r = {.value = v, .by = by};
+  return size_map(m, s, replace_value, &r);
+}
+
+/* Adds to `out` sizes known at entry, of which the largest is at least s wherever s is computed. */
+static bool add_choices(Module *m, const Size *s, const Size **out, int *n) {
+  Deepest d = {0};
+  size_values(s, find_deepest, &d);
+  if (d.failed || s->overflow)
+    return false;
+  if (!d.index) {
+    if (*n == MAX_CHOICES)
+      return false;
+    out[(*n)++] = s;
+    return true;
+  }
+  const Size *extent = d.index->region->owner->at.loop->extents[d.index->index];
+  const Size *one = size_const(m, 1), *coefficient, *rest;
+  const Size *at_end = replaced(m, s, d.index, size_sub(m, extent, one)),
+             *at_0 = replaced(m, s, d.index, size_const(m, 0));
+  const Size *step = size_sub(m, replaced(m, s, d.index, size_add(m, size_of_value(m, d.index), one)), s);
+  if (size_nonnegative(m, step))
+    return add_choices(m, at_end, out, n);
+  if (size_nonnegative(m, size_scale(m, step, -1)))
+    return add_choices(m, at_0, out, n);
+  return size_linear_in(m, s, d.index, &coefficient, &rest) && add_choices(m, at_0, out, n) &&
+         add_choices(m, at_end, out, n);
+}
+
+static bool bound_of(Module *m, const Size *s, Bound *out) {
+  const Size **choices = NEW_ARRAY(m->arena, const Size *, MAX_CHOICES);
+  *out = (Bound){.choices = choices};
+  return add_choices(m, s, choices, &out->n);
+}
+
+static Need *new_need(Module *m, NeedKind kind) {
+  Need *need = NEW(m->arena, Need);
+  need->kind = kind;
+  return need;
+}
+
+static Need *need_of_type(Module *m, Type t) {
+  Need *need = new_need(m, NEED_TENSOR);
+  need->element_bytes = kind_bytes(t.kind);
+  need->rank = t.rank;
+  Bound *dims = NEW_ARRAY(m->arena, Bound, t.rank);
+  need->dims = dims;
+  for (int i = 0; i < t.rank; i++)
+    if (!bound_of(m, t.dims[i], &dims[i]))
+      return NULL;
+  return need;
+}
+
+/* ---- calls */
+typedef struct CallArgs {
+  Module *module;
+  const Op *call;
+  bool failed;
+} CallArgs;
+
+static const Size *caller_size(Value *v, void *arg) {
+  CallArgs *c = arg;
+  if (!is_work_param(v) || v->type.kind != KIND_I64) {
+    c->failed = true;
+    return NULL;
+  }
+  return size_of_value(c->module, c->call->operands[v->index]);
+}
+
+/* The callee's need with its sizes over the caller's values, bounded. */
+static const Need *need_mapped(CallArgs *c, const Need *callee_need) {
+  Need *need = new_need(c->module, callee_need->kind);
+  need->element_bytes = callee_need->element_bytes;
+  need->rank = callee_need->rank;
+  Bound *dims = NEW_ARRAY(c->module->arena, Bound, need->rank);
+  need->dims = dims;
+  if (callee_need->kind == NEED_CALL)
+    return NULL;
+  for (int i = 0; i < need->rank; i++) {
+    const Size **choices = NEW_ARRAY(c->module->arena, const Size *, MAX_CHOICES);
+    dims[i].choices = choices;
+    for (int j = 0; j < callee_need->dims[i].n; j++) {
+      const Size *s = size_map(c->module, callee_need->dims[i].choices[j], caller_size, c);
+      if (c->failed || !add_choices(c->module, s, choices, &dims[i].n))
+        return NULL;
+    }
+  }
+  for (int i = 0; i < callee_need->parts.n; i++) {
+    const Need *part = need_mapped(c, callee_need->parts.at[i]);
+    if (!part)
+      return NULL;
+    vec_push(c->module->arena, need->parts, part);
+  }
+  return need;
+}
+
+static const Need *need_of_call(FuncStorage *f, const Op *call) {
+  Func *callee = call->at.callee;
+  const WorkPlan *plan = func_note(callee)->plan;
+  Need *need = new_need(f->module, NEED_CALL);
+  need->callee = callee;
+  need->args = NEW_ARRAY(f->module->arena, const Size *, call->noperands);
+  bool known = true;
+  for (int i = 0; i < call->noperands; i++) {
+    if (!plan->uses_param[i])
+      continue;
+    if (call->operands[i]->type.kind != KIND_I64) { /* an i32: as it is, and only where it is constant */
+      const Op *def = call->operands[i]->def;
+      known = known && def && def->code == OP_CONST;
+      need->args[i] = known ? size_const(f->module, def->at.i) : NULL;
+      continue;
+    }
+    need->args[i] = size_of_value(f->module, call->operands[i]);
+    known = known && size_known(need->args[i]);
+  }
+  if (known)
+    return need;
+  CallArgs c = {.module = f->module, .call = call};
+  return need_mapped(&c, plan->slots);
+}
+
+/* ---- slots */
+typedef struct Planner {
+  FuncStorage *f;
+  WorkPlan *plan;
+  VEC(int) busy_to; /* by slot */
+  VEC(const Size *) counts;
+} Planner;
+
+typedef struct Candidate {
+  Place *place;
+  const Need *need;
+} Candidate;
+
+static void put_in_slot(Planner *p, Place *place, const Need *need) {
+  Arena *arena = p->f->module->arena;
+  int best = -1;
+  for (int i = 0; i < p->busy_to.n; i++)
+    if (p->busy_to.at[i] < place->from && (best < 0 || p->counts.at[i] == place->count))
+      best = i;
+  if (best < 0) {
+    best = p->busy_to.n;
+    vec_push(arena, p->busy_to, 0);
+    vec_push(arena, p->counts, place->count);
+    vec_push(arena, p->plan->slots->parts, new_need(p->f->module, NEED_MAX));
+  }
+  p->busy_to.at[best] = place->to;
+  Need *slot = (Need *)(uintptr_t)p->plan->slots->parts.at[best];
+  vec_push(arena, slot->parts, need);
+  place->slot = best;
+}
+
+static bool put_in_frame(Planner *p, Place *place) {
+  int64_t count;
+  if (!size_is_const(place->count, &count) || count < 0 || count > FRAME_PLACE_BYTES)
+    return false;
+  const int64_t bytes = (count * kind_bytes(place->type.kind) + WORK_ALIGNMENT - 1) / WORK_ALIGNMENT * WORK_ALIGNMENT;
+  if (bytes > FRAME_PLACE_BYTES || p->plan->frame_bytes + bytes > FRAME_BYTES)
+    return false;
+  p->plan->frame_bytes += (int)bytes;
+  place->room = ROOM_FRAME;
+  place->frame_bytes = (int)bytes;
+  return true;
+}
+
+/* Calls that need a workspace get a place for it, as long as they run. */
+static void visit_call(Op *op, void *arg) {
+  Planner *p = arg;
+  if (op->code != OP_CALL || op->at.callee->is_extern)
+    return;
+  const WorkPlan *callee = func_note(op->at.callee)->plan;
+  p->plan->uses_context |= callee->uses_context;
+  if (!callee->slots->parts.n)
+    return;
+  Place *area = NEW(p->f->module->arena, Place);
+  *area = (Place){.kind = PLACE_WORK, .home = op->parent, .from = op_note(op)->begin, .to = op_note(op)->end};
+  op_note(op)->area = area;
+  vec_push(p->f->module->arena, p->f->places, area);
+  area->call = op;
+}
+
+static int by_start(const void *x, const void *y) {
+  const Candidate *a = x, *b = y;
+  return a->place->from != b->place->from ? (a->place->from < b->place->from ? -1 : 1) : a->place->to - b->place->to;
+}
+
+/* ---- which parameters matter */
+static void note_params(WorkPlan *plan, const Value *v);
+
+static void note_param(Value *v, void *arg) {
+  note_params(arg, v);
+}
+
+static void note_params(WorkPlan *plan, const Value *v) {
+  if (is_work_param(v)) {
+    plan->uses_param[v->index] = true;
+    return;
+  }
+  if (v->def->code == OP_SIZE)
+    size_values(v->def->at.size, note_param, plan);
+  for (int i = 0; i < v->def->noperands; i++)
+    note_params(plan, v->def->operands[i]);
+}
+
+static void note_need(WorkPlan *plan, const Need *need) {
+  for (int i = 0; i < need->rank; i++)
+    for (int j = 0; j < need->dims[i].n; j++)
+      size_values(need->dims[i].choices[j], note_param, plan);
+  for (int i = 0; i < need->parts.n; i++)
+    note_need(plan, need->parts.at[i]);
+  for (int i = 0; need->callee && i < need->callee->body->nparams; i++)
+    if (need->args[i])
+      size_values(need->args[i], note_param, plan);
+}
+
+WorkPlan *workspace_plan(FuncStorage *f) {
+  Module *m = f->module;
+  WorkPlan *plan = NEW(m->arena, WorkPlan);
+  Planner p = {.f = f, .plan = plan};
+  plan->slots = new_need(m, NEED_SUM);
+  plan->uses_param = NEW_ARRAY(m->arena, bool, f->func->body->nparams);
+  region_walk(f->func->body, visit_call, &p);
+  Candidate *planned = NEW_ARRAY(m->arena, Candidate, f->places.n);
+  int n = 0;
+  for (int i = 0; i < f->places.n; i++) {
+    Place *place = f->places.at[i];
+    if (place->kind != PLACE_WORK || (!place->call && put_in_frame(&p, place)))
+      continue;
+    const Need *need = place->call ? need_of_call(f, place->call) : need_of_type(m, place->type);
+    if (need) {
+      planned[n++] = (Candidate){.place = place, .need = need};
+    } else {
+      place->room = ROOM_DYNAMIC;
+      plan->uses_context = true;
+    }
+  }
+  qsort(planned, (size_t)n, sizeof *planned, by_start);
+  for (int i = 0; i < n; i++)
+    put_in_slot(&p, planned[i].place, planned[i].need);
+  note_need(plan, plan->slots);
+  return plan;
+}
