@@ -1,0 +1,394 @@
+/* Functions becoming IR: an item once for each choice of kinds and constant sizes, and once for each lifting. */
+#include "frontend/elab_core.h"
+#include "frontend/elab_lift.h"
+
+Function *function_of_item(Elab *e, const Item *item, File *file) {
+  Function *f = NEW(e->arena, Function);
+  f->kind = FUNCTION_ITEM;
+  f->name = item->name.text;
+  f->at = item->name.at;
+  f->item = item;
+  f->top = f->scope = file->top;
+  return f;
+}
+
+Form *elab_lambda(Elab *e, Expr *x) {
+  Function *f = NEW(e->arena, Function);
+  f->kind = FUNCTION_LAMBDA;
+  f->name = "fn";
+  f->at = x->at;
+  f->lambda = x;
+  f->top = e->top;
+  f->scope = scope_snapshot(e);
+  return form_of_function(e, x->at, f);
+}
+
+Form *form_of_function(Elab *e, Range at, Function *f) {
+  Form *t = NEW(e->arena, Form);
+  t->kind = FORM_FUNCTION;
+  t->at = at;
+  t->function = f;
+  return t;
+}
+
+Form *function_with_sizes(Elab *e, Range at, const Form *f, int n, const Size **sizes) {
+  Function *of = f->function;
+  const Header *h = of->kind == FUNCTION_ITEM ? function_header(e, of) : NULL;
+  DiagMessage *m;
+  if (!h) {
+    m = elab_error(e, at, "sizes are given to a declared function only");
+    if (of->kind == FUNCTION_SIZED)
+      diag_note(e->diag, m, of->at, "it has its sizes from here");
+    else if (of->kind == FUNCTION_DERIVED)
+      diag_mend(e->diag, m, "write %s(f[3])", derive_name[of->op]);
+    return form_poison(e, at);
+  }
+  if (h->ndeclared != n) {
+    if (h->ndeclared)
+      m = elab_error(e, at, "'%s' declares %d size%s, not %d", of->name, h->ndeclared, h->ndeclared == 1 ? "" : "s", n);
+    else
+      m = elab_error(e, at, "'%s' declares no sizes: they follow from its arguments", of->name);
+    diag_note(e->diag, m, of->at, "declared here");
+    return form_poison(e, at);
+  }
+  Function *sized = NEW(e->arena, Function);
+  sized->kind = FUNCTION_SIZED;
+  sized->name = of->name;
+  sized->at = at;
+  sized->of = of;
+  sized->ngiven = n;
+  sized->given = sizes;
+  return form_of_function(e, at, sized);
+}
+
+/* ---- parameters */
+static const char *part_name(Elab *e, const char *prefix, const TypeForm *t, int i) {
+  if (t->part_names && t->part_names[i])
+    return arena_name(e->arena, arena_printf(e->arena, "%s_%s", prefix, t->part_names[i]));
+  return arena_name(e->arena, arena_printf(e->arena, "%s_%d", prefix, i));
+}
+
+typedef VEC(Value *) ValueList;
+
+/* Adds the parameters that a parameter of type t is made of; the Form that they are together. */
+static Form *add_leaves(Elab *e, Func *f, const TypeForm *t, const char *name, Range at, ValueList *leaves) {
+  if (t->kind == FORM_TENSOR) {
+    Value *v = func_add_param(f, t->type, name);
+    vec_push(e->arena, *leaves, v);
+    return form_of_value(e, at, v);
+  }
+  Form *form = NEW(e->arena, Form);
+  form->kind = t->kind;
+  form->at = at;
+  form->nparts = t->nparts;
+  form->parts = NEW_ARRAY(e->arena, Form *, t->nparts);
+  form->part_names = t->part_names;
+  form->decl = t->decl;
+  form->struct_sizes = t->struct_sizes;
+  for (int i = 0; i < t->nparts; i++)
+    form->parts[i] = add_leaves(e, f, t->parts[i], part_name(e, name, t, i), at, leaves);
+  return form;
+}
+
+/* Sizes in parameters' types that are not names may be negative for what a caller in C gives. */
+static void check_sizes(Elab *e, Range at, const TypeForm *t) {
+  for (int i = 0; t->kind == FORM_TENSOR && i < t->type.rank; i++)
+    size_check(e, at, t->type.dims[i]);
+  for (int i = 0; i < t->nparts; i++)
+    check_sizes(e, at, t->parts[i]);
+}
+
+static bool make_param(Elab *e, Lowered *l, const Parameter *p, Function *function, LoweredParam *param) {
+  param->type = elab_type(e, p->type);
+  if (!param->type) {
+    scope_bind(e, BIND_POISON, p->name, NULL);
+    return false;
+  }
+  if (param->type->kind == FORM_FUNCTION) {
+    scope_bind(e, BIND_LET, p->name, form_of_function(e, p->at, function_typed(e, function, param->type, p->name)));
+    return true;
+  }
+  ValueList leaves = {0};
+  Form *form = add_leaves(e, l->func, param->type, p->name.text, p->name.at, &leaves);
+  param->leaves = leaves.at;
+  param->nleaves = leaves.n;
+  check_sizes(e, p->type->at, param->type);
+  scope_bind(e, BIND_LET, p->name, form);
+  return true;
+}
+
+Function *function_typed(Elab *e, Function *of, TypeForm *type, Name name) {
+  Function *f = NEW(e->arena, Function);
+  f->kind = FUNCTION_TYPED;
+  f->name = name.text;
+  f->at = name.at;
+  f->of = of;
+  f->type = type;
+  return f;
+}
+
+/* ---- results */
+static void name_leaves(Elab *e, const Form *t, const char *name, const char **names, int *n) {
+  if (t->kind == FORM_TENSOR) {
+    names[(*n)++] = name;
+    return;
+  }
+  for (int i = 0; i < t->nparts; i++) {
+    const char *part = t->kind == FORM_STRUCT ? t->decl->item->structure.fields.at[i].name.text
+                       : t->part_names        ? t->part_names[i]
+                                              : NULL;
+    const char *whole = part ? arena_printf(e->arena, "%s_%s", name, part) : arena_printf(e->arena, "%s_%d", name, i);
+    name_leaves(e, t->parts[i], arena_name(e->arena, whole), names, n);
+  }
+}
+
+/* One name for each leaf; NULL where the IR's own rule (value, value0, ..) gives it. */
+static const char **result_names(Elab *e, const Header *h, const Form *t, int nleaves) {
+  const char **names = NEW_ARRAY(e->arena, const char *, nleaves + 1);
+  const TypeElementList *written = h->result && h->result->kind == TYPE_EXPR_TUPLE ? &h->result->tuple : NULL;
+  if (t->kind != FORM_TUPLE) {
+    int n = 0;
+    const char *name = written && written->at[0].name.text ? written->at[0].name.text : NULL;
+    name_leaves(e, t, name || t->kind == FORM_TENSOR ? name : "value", names, &n);
+    return names;
+  }
+  int unnamed = 0;
+  for (int i = 0; i < t->nparts; i++)
+    unnamed += !(t->part_names && t->part_names[i]);
+  for (int i = 0, n = 0; i < t->nparts; i++) {
+    const char *name = t->part_names ? t->part_names[i] : NULL;
+    if (!name)
+      name = unnamed == 1 ? "value" : arena_printf(e->arena, "value%d", i);
+    name_leaves(e, t->parts[i], arena_name(e->arena, name), names, &n);
+  }
+  return names;
+}
+
+static void find_foreign(Value *v, void *arg) {
+  const Value **foreign = arg;
+  if (v->def || v->region->owner)
+    *foreign = v;
+}
+
+/* Sizes of results must be made of the function's own sizes. */
+static bool check_result_sizes(Elab *e, const Form *t) {
+  const Value *foreign = NULL;
+  for (int i = 0; t->kind == FORM_TENSOR && i < t->type.rank; i++)
+    size_values(t->type.dims[i], find_foreign, &foreign);
+  if (foreign) {
+    elab_error(e, t->at, "the size of this result is known inside the function only: %s", form_text(e, t));
+    return false;
+  }
+  bool ok = true;
+  for (int i = 0; i < t->nparts; i++)
+    ok &= check_result_sizes(e, t->parts[i]);
+  return ok;
+}
+
+static bool holds_function(const Form *t) {
+  bool any = t->kind == FORM_FUNCTION;
+  for (int i = 0; i < t->nparts; i++)
+    any |= holds_function(t->parts[i]);
+  return any;
+}
+
+/* The value of a body in e's scope, checked against the declared result. */
+Form *function_value(Elab *e, const Header *h) {
+  Kind kind;
+  const TypeForm *type = h->result ? elab_type(e, h->result) : NULL;
+  const bool known = h->result && type_literal_kind(e, e->scope, h->result, &kind);
+  Form *t = elab_block(e, h->body, known ? &kind : NULL);
+  if (t->kind == FORM_POISON || (h->result && !type))
+    return form_poison(e, h->at);
+  if (type ? type->kind == FORM_FUNCTION : holds_function(t)) {
+    elab_error(e, type ? h->result->at : t->at, "a function cannot return a function");
+    return form_poison(e, h->at);
+  }
+  const char *what = h->kinds ? arena_printf(e->arena, "the result of '%s'", h->name) : "the result";
+  return form_stored(e, type ? form_check(e, t, type, what) : t);
+}
+
+static bool finish_body(Elab *e, Lowered *l, const Header *h, const Form *t) {
+  const Form **leaves;
+  int n;
+  form_flatten(e, t, &n, &leaves);
+  Type *types = NEW_ARRAY(e->arena, Type, n + 1);
+  Value **values = NEW_ARRAY(e->arena, Value *, n + 1);
+  for (int i = 0; i < n; i++) {
+    values[i] = form_store(e, leaves[i]);
+    types[i] = values[i]->type;
+  }
+  func_set_results(l->func, n, types, result_names(e, h, t, n));
+  build_return(&e->b, n, values);
+  l->result = t;
+  return true;
+}
+
+/* ---- a whole function, into l->func, where e's place is already */
+static bool make_function(Elab *e, Lowered *l, const Header *h, const Scope *call_site) {
+  Frame *frame = NEW(e->arena, Frame);
+  *frame = (Frame){.root = l->root, .ngiven = h->ndeclared, .given = l->fixed, .call_site = call_site};
+  e->scope = scope_new(e, l->root->scope);
+  e->scope->is_function = true;
+  e->scope->frame = frame;
+  e->top = l->root->top;
+  e->loop = NULL;
+  e->holes = NULL;
+  e->comprehension_depth = 0;
+  l->sizes = NEW_ARRAY(e->arena, Value *, h->nsizes);
+  l->params = NEW_ARRAY(e->arena, LoweredParam, h->params->n);
+  for (int i = 0; h->kinds && i < h->kinds->n; i++)
+    scope_bind(e, BIND_KIND, h->kinds->at[i], NULL)->float_kind = l->kinds[i];
+  for (int i = 0; i < h->nsizes; i++) {
+    const bool fixed = l->fixed && i < h->ndeclared;
+    if (!fixed)
+      l->sizes[i] = func_add_size(l->func, h->sizes[i].name.text);
+    scope_bind(e, BIND_SIZE, h->sizes[i].name, NULL)->size = fixed ? l->fixed[i] : size_atom(e->module, l->sizes[i]);
+  }
+  bool ok = true;
+  for (int i = 0; i < h->params->n; i++)
+    ok &= make_param(e, l, &h->params->at[i], l->functions ? l->functions[i] : NULL, &l->params[i]);
+  if (!h->body)
+    return ok && extern_finish(e, l, h);
+  Form *t = function_value(e, h);
+  return ok && t->kind != FORM_POISON && check_result_sizes(e, t) && finish_body(e, l, h, t);
+}
+
+/* ---- lowering */
+static bool same_key(const Lowered *l, const Header *h, const LowerKey *key, const Func *around) {
+  if (l->around != around)
+    return false;
+  for (int i = 0; h->kinds && i < h->kinds->n; i++)
+    if (l->kinds[i] != key->kinds[i])
+      return false;
+  if (!l->fixed != !key->fixed)
+    return false;
+  for (int i = 0; key->fixed && i < h->ndeclared; i++)
+    if (l->fixed[i] != key->fixed[i])
+      return false;
+  for (int i = 0; h->takes_functions && i < h->params->n; i++)
+    if (l->functions[i] != key->functions[i])
+      return false;
+  return true;
+}
+
+static const char *lowered_name(Elab *e, const Function *root, const Header *h, const LowerKey *key) {
+  const char *name = root->kind == FUNCTION_LAMBDA ? "fn" : root->name;
+  for (int i = 0; h->kinds && i < h->kinds->n; i++)
+    name = arena_printf(e->arena, "%s_%s", name, kind_name[key->kinds[i]]);
+  for (int i = 0; key->fixed && i < h->ndeclared; i++)
+    name = arena_printf(e->arena, "%s_%s", name, size_text(e->module, key->fixed[i]));
+  return name;
+}
+
+/* A function that is only checked, with sizes that are not known, may well be recursive by sizes that fall. */
+static Lowered *report_recursion(Elab *e, Function *root, const Header *h, Range at) {
+  if (root->is_checked && h->ndeclared) {
+    root->is_recursive = true;
+    return NULL;
+  }
+  DiagMessage *m = elab_error(e, at, "'%s' calls itself", root->name);
+  diag_note(e->diag, m, root->at, "declared here");
+  if (h->ndeclared)
+    diag_mend(e->diag, m, "the sizes must fall from constants: call it as %s[5](..)", root->name);
+  else
+    diag_mend(e->diag, m, "write a loop; only a declared size that falls from a constant ends a recursion");
+  return NULL;
+}
+
+/* Static recursion ends, as some declared size falls from each instance that is being made to the next. */
+bool recursion_falls(Elab *e, const Function *root, const Header *h, const Size *const *fixed, Range at) {
+  for (int i = root->lowered.n - 1; i >= 0; i--) {
+    const Lowered *l = root->lowered.at[i];
+    if (l->state != LOWERED_OPEN || !l->fixed)
+      continue;
+    for (int j = 0; j < h->ndeclared; j++) {
+      int64_t before, now;
+      if (size_is_const(l->fixed[j], &before) && size_is_const(fixed[j], &now) && now < before)
+        return true;
+    }
+    DiagMessage *m = elab_error(e, at, "'%s' calls itself with no smaller size", root->name);
+    diag_note(e->diag, m, root->at, "declared here");
+    return false;
+  }
+  return true;
+}
+
+static Lowered *lower_new(Elab *e, Function *root, const Header *h, const LowerKey *key) {
+  Lowered *l = NEW(e->arena, Lowered);
+  const bool lifts = root->kind == FUNCTION_LAMBDA || h->takes_functions;
+  *l = (Lowered){.state = LOWERED_OPEN,
+                 .root = root,
+                 .kinds = key->kinds,
+                 .fixed = key->fixed,
+                 .functions = key->functions,
+                 .around = lifts ? e->b.func : NULL};
+  const Place before = place_save(e);
+  const char *name = lowered_name(e, root, h, key);
+  if (lifts) {
+    l->lift = lift_begin(e, name, root->at);
+    l->func = l->lift->func;
+  } else {
+    l->func = h->body ? func_new(e->module, name, root->at) : scratch_func(e, name, root->at);
+    e->b = build_into(l->func, l->func->body);
+    e->b.loc = root->at;
+    e->lift = NULL;
+  }
+  vec_push(e->arena, root->lowered, l);
+  const bool ok = make_function(e, l, h, lifts ? before.scope : NULL);
+  place_restore(e, &before);
+  l->state = ok ? LOWERED_DONE : LOWERED_FAILED;
+  if (ok && (root->vjp_rule || root->jvp_rule))
+    rules_lower(e, l);
+  return l;
+}
+
+Lowered *function_lower(Elab *e, Function *root, const LowerKey *key, Range at) {
+  const Header *h = function_header(e, root);
+  if (h->failed)
+    return NULL;
+  const bool lifts = root->kind == FUNCTION_LAMBDA || h->takes_functions;
+  for (int i = 0; i < root->lowered.n; i++) {
+    Lowered *l = root->lowered.at[i];
+    if (!same_key(l, h, key, lifts ? e->b.func : NULL))
+      continue;
+    if (l->state == LOWERED_OPEN)
+      return report_recursion(e, root, h, at);
+    return l->state == LOWERED_DONE ? l : NULL;
+  }
+  if (!lifts && !key->fixed) { /* another choice of kinds may go round in a circle as well */
+    for (int i = 0; i < root->lowered.n; i++)
+      if (root->lowered.at[i]->state == LOWERED_OPEN && !root->lowered.at[i]->fixed)
+        return report_recursion(e, root, h, at);
+  }
+  if (key->fixed && !recursion_falls(e, root, h, key->fixed, at))
+    return NULL;
+  if (!place_has_room(e, at, root->name))
+    return NULL;
+  Lowered *l = lower_new(e, root, h, key);
+  return l->state == LOWERED_DONE ? l : NULL;
+}
+
+/* ---- items */
+void elab_function_item(Elab *e, const Item *item, Binding *binding) {
+  Function *f = binding->form->function;
+  const Header *h = function_header(e, f);
+  if (h->failed || h->takes_functions || item->function.sizes.n || h->kinds->n)
+    return;
+  const LowerKey key = {0};
+  function_lower(e, f, &key, f->at);
+}
+
+/* What nothing has called: generic ones as f64, those with declared sizes for any size. */
+void function_check(Elab *e, Function *f) {
+  const Header *h = function_header(e, f);
+  if (h->failed || h->takes_functions || f->lowered.n)
+    return;
+  Kind *kinds = NEW_ARRAY(e->arena, Kind, h->kinds->n);
+  for (int i = 0; i < h->kinds->n; i++)
+    kinds[i] = KIND_F64;
+  const LowerKey key = {.kinds = kinds};
+  f->is_checked = true;
+  function_lower(e, f, &key, f->at);
+  f->is_checked = false;
+}
