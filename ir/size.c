@@ -351,6 +351,10 @@ static int64_t floor_div(int64_t a, int64_t m) {
   return a / m - (a % m < 0);
 }
 
+static int64_t floor_rest(int64_t a, int64_t m) {
+  return a % m + (a % m < 0 ? m : 0);
+}
+
 static int64_t gcd(int64_t a, int64_t b) {
   while (b) {
     const int64_t r = a % b;
@@ -410,7 +414,7 @@ const Size *size_floordiv(Module *m, const Size *a, const Size *b) {
   int nwhole = 0, npart = 0;
   for (int i = 0; i < a->nterms; i++) {
     const Term *term = &a->terms[i];
-    const int64_t q = floor_div(term->coefficient, k), r = term->coefficient - q * k;
+    const int64_t q = floor_div(term->coefficient, k), r = floor_rest(term->coefficient, k);
     if (q)
       whole[nwhole] = *term, whole[nwhole++].coefficient = q;
     if (r)
