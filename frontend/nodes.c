@@ -228,7 +228,7 @@ TypeExpr *type_name(ParseState *s, Name name) {
   return t;
 }
 
-TypeExpr *type_tensor(ParseState *s, Range at, TypeExpr *base, ExprList sizes) {
+TypeExpr *type_expr_tensor(ParseState *s, Range at, TypeExpr *base, ExprList sizes) {
   TypeExpr *t = new_type(s, TYPE_EXPR_TENSOR, at, deeper(base->depth, depth_of_exprs(&sizes)));
   t->tensor.base = base;
   t->tensor.sizes = sizes;

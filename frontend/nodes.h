@@ -51,7 +51,7 @@ Expr *expr_bracket_unread(ParseState *s, Range at, Expr *base, const CoverItemLi
 TypeExpr *type_poison(ParseState *s, Range at);
 TypeExpr *type_word(ParseState *s, Range at, KindWord word);
 TypeExpr *type_name(ParseState *s, Name name);
-TypeExpr *type_tensor(ParseState *s, Range at, TypeExpr *base, ExprList sizes);
+TypeExpr *type_expr_tensor(ParseState *s, Range at, TypeExpr *base, ExprList sizes);
 TypeExpr *type_tuple(ParseState *s, Range at, TypeElementList elements);
 TypeExpr *type_function(ParseState *s, Range at, TypeElementList parameters, TypeExpr *result);
 

@@ -212,7 +212,7 @@ opt_result: %empty { $$ = NULL; } | "->" type { $$ = $2; } ;
 
 /* ---- types ---- */
 type: base
-  | base '[' sizes ']'        { $$ = type_tensor(s, @$, $1, $3); }
+  | base '[' sizes ']'        { $$ = type_expr_tensor(s, @$, $1, $3); }
   | base '[' ']'              { $$ = $1; complain(s, @$, "a scalar has no brackets", "write the kind alone: f64"); }
   | base '[' sizes ']' '[' sizes ']'
       { $$ = type_poison(s, @$); complain(s, @$, "a type has one pair of brackets", "several axes are written [n, m]"); }
