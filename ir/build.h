@@ -98,7 +98,9 @@ void loop_set_outs(Module *m, Op *loop, int n, const OutKind *outs);
 Value *loop_add_carry(Module *m, Op *loop, Value *init);
 /* Moves what was appended after `at` in its region to before it: initial values of a loop that is being widened. */
 void op_settle_before(Op *at);
-/* One more stack out of a finished loop, of a value of its body: what it was in each iteration. */
+/* One more out of a finished loop: a value of its body, stacked or reduced. */
+Value *loop_add_out(Module *m, Op *loop, OutKind kind, Value *inner);
+/* A stack of what a value of its body was in each iteration. */
 Value *loop_record(Module *m, Op *loop, Value *inner);
 
 /* if: begin is inside the first branch; build_if_else goes to the second.  Yields of both have equal types. */

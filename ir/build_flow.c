@@ -109,20 +109,21 @@ void loop_set_outs(Module *m, Op *op, int n, const OutKind *outs) {
   op->results = NEW_ARRAY(m->arena, Value *, op->nresults + 1);
 }
 
-Value *loop_record(Module *m, Op *op, Value *inner) {
+Value *loop_add_out(Module *m, Op *op, OutKind kind, Value *inner) {
   LoopInfo *info = op->at.loop;
   Region *body = op->regions[0];
   OutKind *outs = NEW_ARRAY(m->arena, OutKind, info->nouts + 1);
   for (int i = 0; i < info->nouts; i++)
     outs[i] = info->outs[i];
-  outs[info->nouts++] = OUT_STACK;
+  outs[info->nouts++] = kind;
   info->outs = outs;
   body->yields = appended(m, body->yields, body->nyields++, inner);
   op->results = appended(m, op->results, op->nresults, NULL);
-  Value *tape = op_set_result(m, op, op->nresults++, stack_type(m, info, inner->type), inner->name);
-  tape->region = op->parent;
-  return tape;
+  const Type t = kind == OUT_STACK ? stack_type(m, info, inner->type) : inner->type;
+  return op_set_result(m, op, op->nresults++, t, inner->name);
 }
+
+Value *loop_record(Module *m, Op *op, Value *inner) { return loop_add_out(m, op, OUT_STACK, inner); }
 
 Op *build_if_begin(Builder *b, Value *cond) {
   Op *op = open_op(b, OP_IF, 1, 0, 2);
