@@ -11,9 +11,13 @@ Form *call_reshape(Elab *e, const BuiltinCall *c) {
   if (!argument_sizes(e, c, 1, &rank, dims) || x->kind == FORM_POISON)
     return form_poison(e, c->at);
   const Type type = type_tensor(m, x->type.kind, rank, dims);
-  if (!sizes_agree(e, c->arguments[1]->at, type_count(m, x->type), type_count(m, type),
-                   "the counts of elements before and after 'reshape'"))
+  const Size *before = type_count(m, x->type), *after = type_count(m, type);
+  if (!sizes_equal(e, before, after)) {
+    DiagMessage *message = elab_error(e, c->arguments[1]->at, "the new shape has %s elements, and %s has %s",
+                                      size_text(m, after), form_text(e, x), size_text(m, before));
+    sizes_explain(e, message, before, after);
     return form_poison(e, c->at);
+  }
   Form *f = form_of_value(e, c->at, build_reshape(&e->b, form_store(e, x), type));
   f->adapts = x->adapts;
   return f;

@@ -197,14 +197,16 @@ Form *elab_block(Elab *e, Block *block, const Kind *want) {
     t = form_poison(e, block->at);
   }
   scope_pop(e, scope);
+  sizes_keep(e, scope);
   return t;
 }
 
 /* ---- branches with a value */
 static Form *elab_branch(Elab *e, Expr *x, bool then, const Kind *want) {
-  if (then)
-    return elab_block(e, x->if_.then_block, want);
-  return elab_expr(e, x->if_.else_part, want);
+  struct SizeFact *facts = e->scope->facts;
+  Form *t = then ? elab_block(e, x->if_.then_block, want) : elab_expr(e, x->if_.else_part, want);
+  e->scope->facts = facts;
+  return t;
 }
 
 static void store_leaves(Elab *e, const Form *t, int *n, Value ***values) {

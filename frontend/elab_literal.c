@@ -134,14 +134,14 @@ Form *form_stack(Elab *e, Range at, int n, const Form *const *items, int axis) {
 static bool same_item_shapes(Elab *e, int n, const Form **items) {
   for (int i = 1; i < n; i++) {
     if (items[i]->type.rank != items[0]->type.rank) {
-      DiagMessage *m = elab_error(e, items[i]->at, "elements of an array literal are %s and %s", form_text(e, items[0]),
-                                  form_text(e, items[i]));
+      DiagMessage *m = elab_error(e, items[i]->at, "the elements of an array literal are %s and %s",
+                                  form_text(e, items[0]), form_text(e, items[i]));
       diag_note(e->diag, m, items[0]->at, "this is %s", form_text(e, items[0]));
       return false;
     }
     for (int axis = 0; axis < items[0]->type.rank; axis++)
       if (!sizes_agree(e, items[i]->at, items[0]->type.dims[axis], items[i]->type.dims[axis],
-                       "elements of an array literal"))
+                       "the elements of an array literal"))
         return false;
   }
   return true;

@@ -289,7 +289,9 @@ static Form *logical(Elab *e, Expr *x) {
     return operator_binary(e, x->at, x->binary.op, x->binary.op_at, l, elab_tensor(e, x->binary.right, NULL));
   e->b.loc = x->at;
   Op *op = build_if_begin(&e->b, is_and ? l->value : build_unary(&e->b, OP_NOT, l->value));
+  struct SizeFact *facts = e->scope->facts;
   Form *r = elab_tensor(e, x->binary.right, NULL);
+  e->scope->facts = facts;
   const bool ok = r->kind == FORM_TENSOR && kinds_fit(e, x->binary.op, l, r);
   Value *right = ok ? form_store(e, r) : build_int(&e->b, KIND_BOOL, 0);
   build_if_else(&e->b, op, 1, &right);

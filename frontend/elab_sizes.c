@@ -2,7 +2,7 @@
    Facts are kept in the scope of their `require`, newest first.  A fact "name == size" replaces the name; any other one
    settles its exact difference.  A fact is entered with all earlier ones applied to it, so that no name which an
    earlier one replaced comes back: one pass from the oldest to the newest is enough. */
-#include "frontend/elab.h"
+#include "frontend/elab_lift.h"
 
 struct SizeFact {
   Value *name; /* equal to `size`; or NULL: `size` is 0 */
@@ -15,11 +15,21 @@ static const Size *replace_name(Value *v, void *arg) {
   return v == fact->name ? fact->size : NULL;
 }
 
+/* A fact of a function around, as the one that is being lifted out of it sees it. */
+static struct SizeFact fact_here(Elab *e, const struct SizeFact *fact) {
+  struct SizeFact here = *fact;
+  here.size = lift_size(e, fact->size);
+  if (fact->name)
+    here.name = lift_value(e, fact->name);
+  return here;
+}
+
 static const Size *apply_facts(Elab *e, struct SizeFact *fact, const Size *s) {
   if (!fact)
     return s;
   s = apply_facts(e, fact->older, s);
-  return fact->name ? size_map(e->module, s, replace_name, fact) : s;
+  struct SizeFact here = fact_here(e, fact);
+  return here.name ? size_map(e->module, s, replace_name, &here) : s;
 }
 
 static const Size *settle(Elab *e, const Scope *scope, const Size *s) {
@@ -39,7 +49,7 @@ bool sizes_equal(Elab *e, const Size *a, const Size *b) {
   const Size *negated = size_scale(e->module, d, -1);
   for (const Scope *scope = e->scope; scope; scope = scope->outer)
     for (struct SizeFact *fact = scope->facts; fact; fact = fact->older) {
-      const Size *known = fact->name ? NULL : settle(e, e->scope, fact->size);
+      const Size *known = fact->name ? NULL : settle(e, e->scope, lift_size(e, fact->size));
       if (known && (known == d || known == negated))
         return true;
     }
@@ -69,6 +79,16 @@ void sizes_assume(Elab *e, const Size *a, const Size *b) {
     *fact = (struct SizeFact){.size = size_sub(e->module, a, b)};
   fact->older = e->scope->facts;
   e->scope->facts = fact;
+}
+
+void sizes_keep(Elab *e, const Scope *ended) {
+  struct SizeFact *oldest = ended->facts;
+  if (!oldest)
+    return;
+  while (oldest->older)
+    oldest = oldest->older;
+  oldest->older = e->scope->facts;
+  e->scope->facts = ended->facts;
 }
 
 /* ---- messages */
