@@ -18,7 +18,7 @@ static const char *default_name(Elab *e, const Function *f) {
 }
 
 /* ---- what can be exported */
-static bool check_exportable(Elab *e, const Function *root, const Header *h, Range at) {
+static bool check_exportable(Elab *e, const Function *f, const Function *root, const Header *h, Range at) {
   DiagMessage *m;
   if (h->kinds && h->kinds->n) {
     m = elab_error(e, at, "a generic function cannot be exported: '%s' needs a kind", root->name);
@@ -26,7 +26,7 @@ static bool check_exportable(Elab *e, const Function *root, const Header *h, Ran
   } else if (h->takes_functions) {
     m = elab_error(e, at, "'%s' takes a function, and so cannot be exported", root->name);
     diag_mend(e->diag, m, "export a function that fixes it: fn g(x: f64) { %s(f, x) }", root->name);
-  } else if (root->kind == FUNCTION_ITEM && root->item->kind == ITEM_EXTERN) {
+  } else if (f == root && root->kind == FUNCTION_ITEM && root->item->kind == ITEM_EXTERN) {
     m = elab_error(e, at, "'%s' is a function of C already", root->name);
   } else {
     return true;
@@ -88,7 +88,7 @@ static void export_function(Elab *e, Function *f, Name as, Range at, const Deriv
     const char *text = default_name(e, f);
     name = (Name){.text = text ? arena_name(e->arena, text) : NULL, .at = at};
   }
-  if (h->failed || !check_exportable(e, root, h, at))
+  if (h->failed || !check_exportable(e, f, root, h, at))
     return;
   if (!name.text) {
     DiagMessage *m = elab_error(e, at, "this export has no name");
