@@ -1,45 +1,24 @@
 /* Functions: declaration under a unique name, and the signatures of functions that derive others. */
 #include "ir/raw.h"
 #include "ir/size.h"
+#include "ir/symbols.h"
 #include <string.h>
 
-/* The k of `name` = base_k, or 0. */
-static int numbered(const char *name, const char *base, size_t n) {
-  if (strncmp(name, base, n) || name[n] != '_' || !name[n + 1])
-    return 0;
-  int k = 0;
-  for (const char *p = name + n + 1; *p; p++) {
-    if (*p < '0' || *p > '9' || k > 99999999)
-      return 0;
-    k = k * 10 + (*p - '0');
-  }
-  return k;
-}
-
-static bool name_taken(const Module *m, const char *name) {
-  for (const Func *f = m->funcs; f; f = f->next)
-    if (f->name == name)
-      return true;
-  return false;
-}
-
-/* `name` where it is free, else name_k with k above all in use: one walk over the functions. */
+/* `name` where it is free, else name_k with the next k that is. */
 static const char *unique_name(Module *m, const char *name) {
-  const char *interned = arena_name(m->arena, name);
-  const size_t n = strlen(name);
-  bool taken = false;
-  int most = 1;
-  for (const Func *f = m->funcs; f; f = f->next) {
-    taken |= f->name == interned;
-    const int k = numbered(f->name, name, n);
-    if (k > most)
-      most = k;
+  const char *first = arena_name(m->arena, name), *unique = first;
+  void **number = symbol_at(m->func_names, first);
+  if (!*number) {
+    *number = (void *)(uintptr_t)1;
+    return first;
   }
-  while (taken) {
-    interned = arena_name(m->arena, arena_printf(m->arena, "%s_%d", name, ++most));
-    taken = name_taken(m, interned);
-  }
-  return interned;
+  do {
+    const uintptr_t k = (uintptr_t)*symbol_at(m->func_names, first) + 1;
+    *symbol_at(m->func_names, first) = (void *)k;
+    unique = arena_name(m->arena, arena_printf(m->arena, "%s_%ju", name, (uintmax_t)k));
+  } while (symbol_find(m->func_names, unique));
+  *symbol_at(m->func_names, unique) = (void *)(uintptr_t)1;
+  return unique;
 }
 
 Func *func_new(Module *m, const char *name, Range loc) {

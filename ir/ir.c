@@ -2,6 +2,7 @@
 #include "ir/ir.h"
 #include "ir/raw.h"
 #include "ir/size_table.h"
+#include "ir/symbols.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,8 @@ Module *module_new(Arena *a, Diag *d, const char *file) {
   m->diag = d;
   m->file = file;
   m->sizes = size_table_new(a);
+  m->func_names = NEW(a, Symbols);
+  m->func_names->arena = a;
   return m;
 }
 

@@ -179,6 +179,7 @@ struct Module {
   Export *exports, *last_export;
   unsigned nuids;
   struct SizeTable *sizes;
+  struct Symbols *func_names; /* func_new's: names once given, and the last number given to each */
   bool strict, fast_math, unchecked; /* options that change meaning */
 };
 

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TERMS = 256, MAX_DEGREE = 64, MAX_WEIGHT = 2048 };
+enum { MAX_TERMS = 256, MAX_DEGREE = 64, MAX_WEIGHT = 2048, MAX_DEPTH = 64 };
 
 typedef struct AtomNode { /* an Atom with what only the table needs */
   Atom atom;
   int weight; /* of the tree of quotients below it */
+  int depth;  /* of that tree: text of a size has about two parentheses a level */
 } AtomNode;
 
 struct SizeTable {
@@ -54,6 +55,16 @@ int size_weight(const Size *s) {
   return w;
 }
 
+static int quotient_depth(const Size *s) {
+  int depth = 0;
+  for (int i = 0; i < s->nterms; i++)
+    for (int j = 0; j < s->terms[i].npowers; j++) {
+      const int d = node_of(s->terms[i].powers[j].atom)->depth;
+      depth = d > depth ? d : depth;
+    }
+  return depth;
+}
+
 static uint64_t atom_hash(const Atom *a) {
   return a->value ? mix(3, a->value->uid) : mix(mix(5, a->num->hash), a->den->hash);
 }
@@ -72,7 +83,7 @@ static void grow_atoms(struct SizeTable *t) {
     }
 }
 
-static const Atom *intern_atom(struct SizeTable *t, Atom a, int weight) {
+static const Atom *intern_atom(struct SizeTable *t, Atom a, int weight, int depth) {
   if (t->natoms * 2 >= t->cap_atoms)
     grow_atoms(t);
   size_t at = atom_hash(&a) & (t->cap_atoms - 1);
@@ -85,6 +96,7 @@ static const Atom *intern_atom(struct SizeTable *t, Atom a, int weight) {
   n->atom = a;
   n->atom.uid = (unsigned)t->natoms++;
   n->weight = weight;
+  n->depth = depth;
   t->atoms[at] = n;
   return &n->atom;
 }
@@ -230,7 +242,7 @@ static const Size *size_of_atom(Module *m, const Atom *a) {
 const Size *size_atom(Module *m, Value *v) {
   if (v->type.rank || v->type.kind != KIND_I64)
     internal_error("a size over a value that is not an i64 scalar");
-  return size_of_atom(m, intern_atom(m->sizes, (Atom){.value = v}, 1));
+  return size_of_atom(m, intern_atom(m->sizes, (Atom){.value = v}, 1, 0));
 }
 
 bool size_is_const(const Size *s, int64_t *value) {
@@ -366,9 +378,10 @@ static int64_t gcd(int64_t a, int64_t b) {
 
 static const Size *quotient_atom(Module *m, const Size *num, const Size *den) {
   const int weight = 1 + size_weight(num) + size_weight(den);
-  if (weight > MAX_WEIGHT)
+  const int of_num = quotient_depth(num), of_den = quotient_depth(den), depth = 1 + (of_num > of_den ? of_num : of_den);
+  if (weight > MAX_WEIGHT || depth > MAX_DEPTH)
     return m->sizes->overflow;
-  return size_of_atom(m, intern_atom(m->sizes, (Atom){.num = num, .den = den}, weight));
+  return size_of_atom(m, intern_atom(m->sizes, (Atom){.num = num, .den = den}, weight, depth));
 }
 
 /* floor(p / k) with p's coefficients in [0, k): divided through by their common factor with k, and with
