@@ -1,10 +1,10 @@
 /* The layout of `gradc fmt`, which works on the token stream with what the syntax tree says of it (fmt_tokens.h):
-   - Two spaces a level.  A statement, an item and the value of a block begin a line; one blank line is kept before
-   them.
+   - Two spaces a level.  Statements, items and the value of a block begin a line; one blank line before is kept.
    - A block that was written on one line and fits stays there: `{ x * x }`.  So does a whole if-else chain.  Any other
      block has a line for each statement.  The same holds of a struct's fields.
-   - Inside a statement the line breaks are the programmer's.  A line goes on four spaces in; behind an opening bracket
-     that ends its line two, with the closing bracket back out.
+   - Inside a statement the line breaks are the programmer's.  A line goes on one level in; inside a bracket below what
+     stands first in it, or, where the opening bracket ends its line, one level in, with the closing bracket back out;
+     so too the body of a comprehension that has lines of its own.
    - Comments stay before the token that they stood before, on the line of the token before it if they began there.
    - Stray semicolons go.
    A second run changes nothing, and the text parses to the same tree: as a check the tokens are compared in the end. */
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_MAX_WIDTH = 100, INDENT = 2, CONTINUATION = 4 };
+enum { LINE_MAX_WIDTH = 100, INDENT = 2 };
 
 typedef enum FrameKind {
   FRAME_BLOCK,    /* a line for each statement; also the whole file */
@@ -165,7 +165,7 @@ static int indent_of(Layout *l, int i) {
     return f->outer;
   if (f->kind == FRAME_BRACKET || must_break(l, i) || t->token == T_ELSE || t->marks & MARK_HEADER)
     return f->indent;
-  return f->indent + CONTINUATION;
+  return f->indent + INDENT;
 }
 
 /* Comments before token i; true if the last one must be followed by a line break. */
@@ -208,13 +208,21 @@ static void open_frame(Layout *l, int i) {
     frame.kind = is_one_line ? FRAME_ONE_LINE : t->marks & MARK_BLOCK ? FRAME_BLOCK : FRAME_FIELDS;
     frame.indent = frame.outer + INDENT;
   } else
-    frame.indent = frame.outer + (breaks_by_choice(l, i + 1) ? INDENT : CONTINUATION);
+    frame.indent = breaks_by_choice(l, i + 1) ? frame.outer + INDENT : l->col + 1;
   l->frames[l->nframes++] = frame;
+}
+
+/* The body of a comprehension or reduction, on a line of its own, does not stand below the ranges. */
+static void outdent_body(Layout *l, int i) {
+  const FmtToken *p = i > 0 ? &l->tokens->at[i - 1] : NULL;
+  if (p && p->token == ':' && !(p->marks & MARK_TIGHT) && top(l)->kind == FRAME_BRACKET && breaks_by_choice(l, i))
+    top(l)->indent = top(l)->outer + INDENT;
 }
 
 static void write_token(Layout *l, int i) {
   const FmtToken *t = &l->tokens->at[i];
   bool is_end = t->token == T_END;
+  outdent_body(l, i);
   bool needs_break = write_comments(l, i);
   bool breaks_by_rule = must_break(l, i);
   if (is_end) {

@@ -57,7 +57,7 @@ char *arena_strndup(Arena *a, const char *s, size_t n) {
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap) {
   va_list again;
   va_copy(again, ap);
-  const int n = vsnprintf(NULL, 0, fmt, ap);
+  const int n = vsnprintf(NULL, 0, fmt ? fmt : "", ap); /* never null, but gcc's sanitized build doubts it */
   char *p = arena_alloc(a, (size_t)n + 1);
   vsnprintf(p, (size_t)n + 1, fmt, again);
   va_end(again);
