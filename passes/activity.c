@@ -159,9 +159,6 @@ Activity activity_of(Func *f, const bool *wrt, const bool *results) {
   return a;
 }
 
-bool value_is_varied(const Activity *a, const Value *v) {
-  return get(a, v) & VARIED;
-}
 bool value_is_active(const Activity *a, const Value *v) {
   return get(a, v) == (VARIED | USEFUL);
 }

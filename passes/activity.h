@@ -14,7 +14,6 @@ typedef struct Activity {
 
 /* Analyses a function's body; wrt: per parameter; results: which of the yields count (NULL: all float ones). */
 Activity activity_of(Func *f, const bool *wrt, const bool *results);
-bool value_is_varied(const Activity *a, const Value *v);
 bool value_is_active(const Activity *a, const Value *v);
 void activity_mark(Activity *a, const Value *v, const Value *like);
 /* Every value that the map took to a copy gets the flags of its original. */

@@ -16,8 +16,9 @@ typedef struct Tangent {
 
 static void tangent_region(Tangent *t, const Region *r);
 
+/* Varied, and on a differentiable way to a result. */
 static bool varied(const Tangent *t, const Value *v) {
-  return value_is_varied(&t->activity, v);
+  return value_is_active(&t->activity, v);
 }
 static Value *image(Tangent *t, Value *v) {
   return map_value(&t->map, v);
