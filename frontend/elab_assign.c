@@ -10,7 +10,8 @@ typedef struct Change {
   Range op_at;
   bool is_compound;
   BinaryOp op;
-  const Form *value; /* never a poison */
+  const Form *value;  /* never a poison */
+  const Binding *var; /* that is assigned as a whole, or NULL */
   Range value_at;
 } Change;
 
@@ -61,6 +62,14 @@ static Form *same_type(Elab *e, const Change *c, const Form *now, const Form *v)
 
 static Form *same_tensor(Elab *e, const Change *c, const Form *now, const Form *v) {
   const char *have = form_text(e, v), *need = form_text(e, now);
+  if (c->var && kind_is_float(v->type.kind) && !kind_is_float(now->type.kind)) {
+    DiagMessage *m = elab_error(e, c->value_at, "this is %s, but '%s' is %s", have, c->var->name, need);
+    diag_note(e->diag, m, c->var->at, "'%s' took its kind here", c->var->name);
+    if (!now->type.rank)
+      diag_mend(e->diag, m, "declare it as a float, var %s = 0.0;, or convert the value: %s(..)", c->var->name,
+                kind_name[now->type.kind]);
+    return form_poison(e, c->at);
+  }
   const Form *f = form_convert(e, v, now->type.kind, "the assigned value");
   if (f->kind == FORM_POISON)
     return form_poison(e, c->at);
@@ -308,7 +317,9 @@ static void assign_to(Elab *e, Expr *x, const Change *c) {
     if (v->kind == FORM_POISON)
       return;
   }
-  v = same_type(e, c, now, v);
+  Change whole = *c;
+  whole.var = x->kind == EXPR_NAME ? scope_find(e, x->name) : NULL;
+  v = same_type(e, &whole, now, v);
   if (v->kind != FORM_POISON)
     target_set(e, x, v);
 }

@@ -96,11 +96,12 @@ static bool plan_one(Elab *e, AxisPlan *a, Expr *x, const Size *dim, const char 
 }
 
 /* ---- slices */
-static Value *slice_bound(Elab *e, Expr *x) {
+static Value *slice_bound(Elab *e, Expr *x, const Size *dim) {
   Value *v = elab_scalar(e, x, KIND_I64);
   int64_t c;
   if (v && value_is_int_const(v, &c) && c < 0) {
-    elab_error(e, x->at, "a bound of a slice is not negative; this is %lld", (long long)c);
+    DiagMessage *d = elab_error(e, x->at, "a bound of a slice is not negative; this is %lld", (long long)c);
+    diag_mend(e->diag, d, "write %s", size_text(e->module, size_add(e->module, dim, size_const(e->module, c))));
     return NULL;
   }
   return v;
@@ -137,8 +138,8 @@ static bool plan_slice(Elab *e, AxisPlan *a, const IndexItem *item, const Size *
   a->step = 1;
   if (item->step && !slice_step(e, item->step, &a->step))
     return false;
-  Value *start = item->start ? slice_bound(e, item->start) : NULL,
-        *stop = item->stop ? slice_bound(e, item->stop) : NULL;
+  Value *start = item->start ? slice_bound(e, item->start, dim) : NULL,
+        *stop = item->stop ? slice_bound(e, item->stop, dim) : NULL;
   if ((item->start && !start) || (item->stop && !stop))
     return false;
   const bool up = a->step > 0;
