@@ -128,12 +128,12 @@ static Form *plain_call(Elab *e, Call *c) {
 
 /* ---- a parameter with a declared function type: its own arguments first, then what it stands for */
 /* A value already computed, as an argument: a name that nothing in a program can be. */
-static Expr *expr_of_form(Elab *e, int i, Form *t) {
+static Expr *expr_of_form(Elab *e, int i, Range at, Form *t) {
   Expr *x = NEW(e->arena, Expr);
   x->kind = EXPR_NAME;
-  x->at = t->at;
+  x->at = at;
   x->name = arena_name(e->arena, arena_printf(e->arena, "argument %d of a function parameter", i + 1));
-  scope_bind(e, BIND_LET, (Name){.text = x->name, .at = t->at}, t);
+  scope_bind(e, BIND_LET, (Name){.text = x->name, .at = at}, t);
   return x;
 }
 
@@ -149,6 +149,7 @@ static bool typed_arguments(Elab *e, const Function *f, const TypeForm *type, Ex
   return ok;
 }
 
+/* What does not fit is reported at the function that was given, not at the call of the parameter. */
 static Form *typed_call(Elab *e, Function *f, const ArgumentList *arguments, Range at) {
   const TypeForm *type = typeform_here(e, f->type);
   ParameterList params = {0};
@@ -165,13 +166,15 @@ static Form *typed_call(Elab *e, Function *f, const ArgumentList *arguments, Ran
   ArgumentList inner = {0};
   Scope *scope = scope_push(e);
   for (int i = 0; i < type->nparts; i++) {
-    const Argument a = {.value = expr_of_form(e, i, args[i]), .at = args[i]->at};
+    const Argument a = {.value = expr_of_form(e, i, f->of->at, args[i]), .at = f->of->at};
     vec_push(e->arena, inner, a);
   }
   Form *t = form_copy(e, function_call(e, f->of, &inner, at));
   scope_pop(e, scope);
+  t->at = f->of->at;
+  t = form_check(e, t, type->result, arena_printf(e->arena, "the result of '%s'", f->name));
   t->at = at;
-  return form_check(e, t, type->result, arena_printf(e->arena, "the result of '%s'", f->name));
+  return t;
 }
 
 Form *function_call(Elab *e, Function *f, const ArgumentList *arguments, Range at) {

@@ -136,8 +136,7 @@ Value *elab_condition(Elab *e, Expr *x) {
 
 /* ---- sizes */
 static const Size *size_error(Elab *e, const Expr *x) {
-  DiagMessage *m = elab_error(e, x->at, "a size is made of sizes, constants and + - * / alone");
-  diag_note(e->diag, m, x->at, "this depends on data");
+  elab_error(e, x->at, "a size is made of sizes, constants and + - * / alone; this depends on data");
   return NULL;
 }
 

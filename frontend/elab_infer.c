@@ -167,8 +167,9 @@ static bool infer_all_sizes(Elab *e, Call *c, const Function *sized) {
       ok = false;
       break;
     }
-    const Size *s = c->sizes[i] ? c->sizes[i] : size_const(e->module, 0); /* its argument's rank is wrong: see below */
-    scope_bind(e, BIND_SIZE, h->sizes[i].name, NULL)->size = s;
+    if (!c->sizes[i]) /* an argument has another rank, which will be reported: a size to report it with */
+      c->sizes[i] = size_atom(e->module, func_add_param(e->b.func, type_scalar(KIND_I64), name));
+    scope_bind(e, BIND_SIZE, h->sizes[i].name, NULL)->size = c->sizes[i];
   }
   e->scope = before;
   return ok;
