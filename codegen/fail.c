@@ -33,7 +33,7 @@ static void fail_with(Body *b, LLVMValueRef bad, const char *name, int nleading,
   int n = 0;
   for (int i = 0; i < nleading; i++)
     all[n++] = leading[i];
-  all[n++] = text_constant(u, b->loc.src ? b->loc.src->name : u->module->file);
+  all[n++] = text_constant(u, b->loc.src ? b->loc.src->name : b->loc.line ? u->module->file : NULL);
   all[n++] = LLVMConstInt(u->i32, (unsigned)b->loc.line, false);
   for (int i = 0; i < nargs; i++)
     all[n++] = args[i];
