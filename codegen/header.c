@@ -31,10 +31,11 @@ static void print_prototype(FILE *out, const char *result, const char *symbol, c
   int column = fprintf(out, "%s%s(", result, symbol);
   const int indent = column;
   for (int i = 0; i < params->n; i++) {
-    const int width = (int)strlen(params->at[i]) + 2;
-    if (i && column + width > LINE_WIDTH)
-      column = fprintf(out, "\n%*s", indent, "") - 1;
-    column += fprintf(out, "%s%s", params->at[i], i + 1 < params->n ? ", " : "");
+    if (i && column + (int)strlen(params->at[i]) + 3 > LINE_WIDTH)
+      column = fprintf(out, ",\n%*s", indent, "") - 2;
+    else if (i)
+      column += fprintf(out, ", ");
+    column += fprintf(out, "%s", params->at[i]);
   }
   fprintf(out, "%s);\n", params->n ? "" : "void");
 }
@@ -76,7 +77,7 @@ static const char *role_text(const CParam *p) {
 /* What the function computes, said by how it was asked for. */
 static void print_origin(FILE *out, const CInterface *c) {
   const Func *f = c->export->func;
-  const Derive *d = &f->derive;
+  const Derive *d = &f->recipe;
   fprintf(out, "/* %s", c->symbol);
   if (d->op != DERIVE_NONE && d->base)
     fprintf(out, ": %s of %s", derive_name[d->op], d->base->name);
@@ -92,9 +93,14 @@ static void print_comment(FILE *out, Module *m, const CInterface *c) {
     if ((int)strlen(c->params[i].name) > width)
       width = (int)strlen(c->params[i].name);
   print_origin(out, c);
-  for (int i = 0; i < c->nparams; i++)
-    fprintf(out, "     %-*s  %-8s  %s\n", width, c->params[i].name, role_text(&c->params[i]),
-            c->params[i].role == C_SIZE ? "" : type_text(m, c->params[i].type));
+  for (int i = 0; i < c->nparams; i++) {
+    const CParam *p = &c->params[i];
+    fprintf(out, "     %-*s  ", width, p->name);
+    if (p->role == C_SIZE)
+      fputs("size\n", out);
+    else
+      fprintf(out, "%-8s  %s\n", role_text(p), type_text(m, p->type));
+  }
   fputs("*/\n", out);
 }
 

@@ -98,6 +98,8 @@ static bool link_object(Module *m, const char *object, const char *script, const
   words[n++] = "-o";
   words[n++] = out.temporary ? out.temporary : out.path;
   words[n++] = object;
+  /* The runtime's public functions come along whether the code refers to them or not. */
+  words[n++] = "-Wl,-u,gradc_last_error,-u,gradc_release,-u,gradc_set_threads";
   words[n++] = runtime_library;
   words[n++] = arena_printf(m->arena, "-Wl,--version-script=%s", script);
   words[n++] = "-lm";

@@ -47,6 +47,11 @@ static const char *arena_copy(Arena *arena, char *message) {
   return copy;
 }
 
+/* Where LLVM's own default is a processor without floating point, which no Linux runs on. */
+static bool is_riscv64_linux(const char *triple) {
+  return !strncmp(triple, "riscv64", 7) && strstr(triple, "linux");
+}
+
 /* ---- known names */
 static LLVMTargetMachineRef make_machine(LLVMTargetRef target, const char *triple, const char *cpu,
                                          const char *features, int level) {
@@ -54,6 +59,8 @@ static LLVMTargetMachineRef make_machine(LLVMTargetRef target, const char *tripl
   LLVMTargetMachineOptionsSetCPU(options, cpu);
   LLVMTargetMachineOptionsSetFeatures(options, features);
   LLVMTargetMachineOptionsSetRelocMode(options, LLVMRelocPIC);
+  if (is_riscv64_linux(triple))
+    LLVMTargetMachineOptionsSetABI(options, "lp64d");
   LLVMTargetMachineOptionsSetCodeGenOptLevel(options, level == 0   ? LLVMCodeGenLevelNone
                                                       : level == 1 ? LLVMCodeGenLevelLess
                                                       : level == 2 ? LLVMCodeGenLevelDefault
@@ -129,7 +136,7 @@ static bool is_known(const Names *names, const char *name, size_t n) {
 
 /* Those that begin as the unknown one does; a list of all would be a hundred. */
 static void suggest(Diag *d, DiagMessage *message, const Names *names, const char *name, size_t n) {
-  for (size_t head = n; head > 1; head--) {
+  for (size_t head = n; head > 2; head--) {
     const char *text = NULL;
     int found = 0;
     for (int i = 0; i < names->n && found < 8; i++)
@@ -207,6 +214,8 @@ LLVMTargetMachineRef target_machine(Module *m, const CodegenOptions *o) {
       return NULL;
   }
   const char *features = o->features ? o->features : "";
+  if (!o->cpu && is_riscv64_linux(triple) && !host_cpu)
+    features = arena_printf(arena, "+m,+a,+f,+d,+c%s%s", *features ? "," : "", features);
   if (host_cpu) {
     cpu = arena_copy(arena, LLVMGetHostCPUName());
     const char *all = arena_copy(arena, LLVMGetHostCPUFeatures());
@@ -215,21 +224,24 @@ LLVMTargetMachineRef target_machine(Module *m, const CodegenOptions *o) {
   return make_machine(target, triple, cpu ? cpu : "generic", features, o->opt_level);
 }
 
-/* What each function must say for itself: without the width, LLVM keeps to 256 bits on processors that have 512. */
+/* What each function must say for itself.  Without the width, LLVM keeps to 256 bits on x86 processors that have 512;
+   the others are none the worse for it. */
 void target_attributes(LLVMModuleRef module, LLVMTargetMachineRef tm) {
   char *cpu = LLVMGetTargetMachineCPU(tm), *features = LLVMGetTargetMachineFeatureString(tm);
-  const char *width = strstr(features, "+avx512f") ? "512" : NULL;
+  char *triple = LLVMGetTargetMachineTriple(tm);
+  const bool wide = !strncmp(triple, "x86_64", 6);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     if (LLVMIsDeclaration(f))
       continue;
     LLVMAddTargetDependentFunctionAttr(f, "target-cpu", cpu);
     if (*features)
       LLVMAddTargetDependentFunctionAttr(f, "target-features", features);
-    if (width)
-      LLVMAddTargetDependentFunctionAttr(f, "prefer-vector-width", width);
+    if (wide)
+      LLVMAddTargetDependentFunctionAttr(f, "prefer-vector-width", "512");
   }
   LLVMDisposeMessage(cpu);
   LLVMDisposeMessage(features);
+  LLVMDisposeMessage(triple);
 }
 
 /* Errors count; warnings, remarks and notes are LLVM's own affair. */
