@@ -335,7 +335,7 @@ static Lowered *lower_new(Elab *e, Function *root, const Header *h, const LowerK
     e->lift = NULL;
   }
   vec_push(e->arena, root->lowered, l);
-  const bool ok = make_function(e, l, h, lifts ? before.scope : NULL);
+  const bool ok = make_function(e, l, h, lifts && root->kind == FUNCTION_ITEM ? before.scope : NULL);
   place_restore(e, &before);
   l->state = ok ? LOWERED_DONE : LOWERED_FAILED;
   if (ok && (root->vjp_rule || root->jvp_rule))
