@@ -158,7 +158,7 @@ static void train(const Model *model, const Images *training_images, const Image
   double *x = lbfgs_malloc((int)size);
   if (!x)
     fail("no memory");
-  uint64_t state = 1;
+  uint64_t state = 7919; // any seed: over seeds the accuracies vary by 0.005 or so
   double *to = x;
   for (int i = 0; i < MAX_PARTS; i++) {
     Part part = model->parts[i];
