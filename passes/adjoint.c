@@ -107,12 +107,26 @@ void frame_open(Adjoint *a, Frame *f, Frame *parent, Op *loop) {
   f->bars.arena = f->handles.arena = arena;
 }
 
+typedef struct CopiedReads {
+  Adjoint *a;
+  const ValueMap *map;
+} CopiedReads;
+
+/* A copy of a ghost's read stands for the copy of the recorded element. */
+static void copy_read(const Value *from, Value *to, void *arg) {
+  const CopiedReads *c = arg;
+  Value *element = map_get(&c->a->reads, from);
+  if (element)
+    map_put(&c->a->reads, to, map_value(c->map, element));
+}
+
 void frame_copy(Adjoint *a, Frame *f, const Region *body, ValueMap *map) {
   const Region *share_top = a->b.share_top;
   a->b.share_top = f->region;
   build_copy_region(&a->b, body, map);
   a->b.share_top = share_top;
   activity_copied(&a->activity, map);
+  map_each(map, copy_read, &(CopiedReads){.a = a, .map = map});
 }
 
 /* Re-executed code neither adds to the primal's accumulators nor tests its requirements again. */
@@ -190,7 +204,8 @@ static void adjoint_acc_add(Adjoint *a, Frame *f, const Op *op) {
 }
 
 static void adjoint_op(Adjoint *a, Frame *f, Op *op) {
-  Value *y_bar = op->nresults == 1 ? bar_get(f, op->results[0]) : NULL;
+  const Value *y = op->nresults == 1 ? op->results[0] : NULL, *recorded = y ? map_get(&a->reads, y) : NULL;
+  Value *y_bar = y ? bar_get(f, recorded ? recorded : y) : NULL;
   switch (op->code) {
   case OP_CONST:
   case OP_SIZE:
@@ -247,7 +262,7 @@ void adjoint_make(Func *f) {
   Func *base = f->derive.base;
   Module *m = f->module;
   Adjoint a = {.module = m, .func = f, .b = build_into(f, f->body)};
-  a.ghosts.arena = a.tapes.arena = m->arena;
+  a.ghosts.arena = a.tapes.arena = a.reads.arena = m->arena;
   a.b.loc = f->loc;
   const int nparams = base->body->nparams;
   ValueMap map = {.arena = m->arena};

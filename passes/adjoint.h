@@ -35,6 +35,7 @@ typedef struct Adjoint {
   ValueMap
       ghosts; /* handle of a primal accumulator in re-executed code -> the bar of its loop's result (or itself: none) */
   ValueMap tapes; /* recorded states of a carry -> this iteration's state */
+  ValueMap reads;      /* an element read of a ghost -> the recorded element that stands for it */
 } Adjoint;
 
 /* Fills f, which derives its base by DERIVE_GRAD, VALUE_AND_GRAD or VJP. */
@@ -52,6 +53,19 @@ void frame_open(Adjoint *a, Frame *f, Frame *parent, Op *loop);
 void frame_copy(Adjoint *a, Frame *f, const Region *body, ValueMap *map);
 /* Ends a reverse loop, whose carries are given: yields the bars of captured scalars, hands all bars to the parent. */
 void frame_close(Adjoint *a, Frame *f, Value *const *carries);
+
+/* ---- adjoint_state.c: tensors that a loop changes element by element */
+typedef struct ReadSite ReadSite;
+typedef struct ReadHook {
+  Adjoint *a;
+  const ReadSite *sites;
+  Value *i; /* the iteration */
+} ReadHook;
+/* True if the elements that iterations read of carry j suffice; then they are recorded, and their places added to
+ * *sites. */
+bool state_by_elements(Adjoint *a, Op *loop, int j, ReadSite **sites);
+/* A CopyHook: reads of ghosts take what was recorded. */
+bool state_read_hook(Builder *b, const Op *op, ValueMap *map, void *arg);
 
 /* ---- adjoint_flow.c: the rules of operations with regions */
 void adjoint_loop(Adjoint *a, Frame *f, Op *op);

@@ -112,6 +112,15 @@ static Value *recorded_state(Adjoint *a, Op *op, int j, Value *i) {
   return state;
 }
 
+/* A tensor that has no value in re-executed code. */
+static Value *ghost_of(Adjoint *a, const Frame *f, const Value *carry) {
+  Value *ghost = value_new(a->module, carry->type, carry->name);
+  ghost->region = f->region;
+  activity_mark(&a->activity, ghost, carry);
+  map_put(&a->ghosts, ghost, ghost);
+  return ghost;
+}
+
 /* Iterations in order: run downwards, each executed again from its recorded entry state.  The bars of the carries are
    carries of the reverse loop. */
 static void adjoint_carry_loop(Adjoint *a, Frame *f, Op *op) {
@@ -134,11 +143,20 @@ static void adjoint_carry_loop(Adjoint *a, Frame *f, Op *op) {
   ValueMap map = {.arena = a->module->arena};
   Value *i = build_sub(b, last_trip, loop_index(reverse, 0));
   map_put(&map, body->params[0], i);
-  for (int j = 0; j < nc; j++)
-    map_put(&map, loop_carry(op, j), states[j] = recorded_state(a, op, j, i));
+  ReadHook reads = {.a = a, .i = i};
+  ReadSite *sites = NULL;
+  for (int j = 0; j < nc; j++) {
+    const bool by_elements = state_by_elements(a, op, j, &sites);
+    states[j] = by_elements ? ghost_of(a, &inner, loop_carry(op, j)) : recorded_state(a, op, j, i);
+    map_put(&map, loop_carry(op, j), states[j]);
+  }
+  reads.sites = sites;
   map_accs(a, f, op, &map);
   Op *before = last_op(a);
+  b->hook = state_read_hook;
+  b->hook_arg = &reads;
   frame_copy(a, &inner, body, &map);
+  b->hook = NULL;
   Op *last = last_op(a);
   for (int k = 0; k < n; k++)
     bar_add(a, &inner, map_value(&map, body->yields[active[k]]), loop_carry(reverse, k));
