@@ -143,12 +143,13 @@ static void attach_rules(Elab *e, File *file) {
       attach_rule(e, file->program->items.at[i]);
 }
 
-static void elab_items(Elab *e, File *file) {
+/* Functions of the main file are made whether anything uses them or not; those of other files when they are used. */
+static void elab_items(Elab *e, File *file, bool is_main) {
   e->scope = e->top = file->top;
   for (int i = 0; i < file->program->items.n; i++) {
     const Item *item = file->program->items.at[i];
-    if (!item->name.text || (item->kind != ITEM_CONST && item->kind != ITEM_STRUCT && item->kind != ITEM_FUNCTION &&
-                             item->kind != ITEM_EXTERN))
+    const bool is_function = item->kind == ITEM_FUNCTION || item->kind == ITEM_EXTERN;
+    if (!item->name.text || !(item->kind == ITEM_CONST || item->kind == ITEM_STRUCT || (is_function && is_main)))
       continue;
     Binding *b = scope_find(e, item->name.text);
     if (!b || b->item != item)
@@ -162,12 +163,21 @@ static void elab_items(Elab *e, File *file) {
   }
 }
 
-/* What nothing uses is looked at all the same, so that its errors show. */
-static void check_unused(Elab *e, File *file) {
-  e->scope = e->top = file->top;
-  for (const Binding *b = file->top->bindings; b; b = b->next)
-    if (b->kind == BIND_FUNCTION)
-      function_check(e, b->form->function);
+/* What nothing uses is looked at all the same, so that its errors show; what is made of it leaves the module again. */
+static void check_unused(Elab *e) {
+  Func *last = e->module->last_func;
+  for (int i = 0; i < e->modules->files.n; i++) {
+    const File *file = e->modules->files.at[i];
+    e->scope = e->top = file->top;
+    for (const Binding *b = file->is_library ? NULL : file->top->bindings; b; b = b->next)
+      if (b->kind == BIND_FUNCTION)
+        function_check(e, b->form->function);
+  }
+  if (last)
+    last->next = NULL;
+  else
+    e->module->funcs = NULL;
+  e->module->last_func = last;
 }
 
 static void elab_exports(Elab *e, File *file) {
@@ -208,11 +218,9 @@ Module *elaborate(Arena *arena, Diag *diag, const Source *main, const ElabOption
     attach_rules(&e, modules.files.at[i]);
   for (int i = 0; i < modules.files.n; i++)
     if (!modules.files.at[i]->is_library)
-      elab_items(&e, modules.files.at[i]);
+      elab_items(&e, modules.files.at[i], i == 0);
   elab_exports(&e, modules.files.at[0]);
-  for (int i = 0; i < modules.files.n; i++)
-    if (!modules.files.at[i]->is_library)
-      check_unused(&e, modules.files.at[i]);
+  check_unused(&e);
   rules_check_cycles(&e);
   return e.module;
 }

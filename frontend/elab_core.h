@@ -119,6 +119,8 @@ struct Function {
   const struct Header *header; /* made when it is first needed */
   LoweredList lowered;
   const Item *vjp_rule, *jvp_rule;
+  bool is_called;    /* and so has been looked at, where it is elaborated at its calls */
+  bool is_unknown;   /* an item made up for a function parameter, where a body is only checked */
   bool is_checked;   /* it is being made only to be checked */
   bool is_recursive; /* by declared sizes that fall: it can only be made for constant ones */
   /* FUNCTION_SIZED */
@@ -156,6 +158,9 @@ typedef struct Header {
   bool failed;
 } Header;
 const Header *function_header(Elab *e, Function *root);
+
+/* Reports names in a type's sizes that the scope does not know. mend: "fn f", to which [k] is added. */
+bool sizes_declared(Elab *e, const Scope *scope, const TypeExpr *t, const char *mend);
 
 /* A size that is to be inferred; `size` is NULL until it is known. */
 typedef struct SizeUnknown {
@@ -211,11 +216,15 @@ typedef struct LowerKey {
   const Size *const *fixed;
   Function *const *functions;
 } LowerKey;
-/* NULL after an error, or where it is being made already (recursion: reported). */
+/* NULL after an error, or where it is being made already (recursion: reported).  Such an IR function as a call of l
+   gets: a function that is not known has parameters and results, and is in no module. */
 Lowered *function_lower(Elab *e, Function *root, const LowerKey *key, Range at);
 /* The value of a body in e's scope, checked against the declared result. */
 Form *function_value(Elab *e, const Header *h);
-/* After the item has not been used: finds what is wrong in it all the same. */
+Function *function_unknown(Elab *e, const TypeExpr *type, Name name);
+bool unknown_finish(Elab *e, Lowered *l, const Header *h);
+/* After the item has not been used: finds what is wrong in it all the same.  What it adds to the module is for nobody.
+ */
 void function_check(Elab *e, Function *f);
 /* False, with an error, where a call with these constant sizes is a recursion that does not fall. */
 bool recursion_falls(Elab *e, const Function *root, const Header *h, const Size *const *fixed, Range at);

@@ -105,6 +105,8 @@ static bool make_param(Elab *e, Lowered *l, const Parameter *p, Function *functi
     return false;
   }
   if (param->type->kind == FORM_FUNCTION) {
+    if (!function)
+      function = function_unknown(e, p->type, p->name);
     scope_bind(e, BIND_LET, p->name, form_of_function(e, p->at, function_typed(e, function, param->type, p->name)));
     return true;
   }
@@ -249,7 +251,7 @@ static bool make_function(Elab *e, Lowered *l, const Header *h, const Scope *cal
   for (int i = 0; i < h->params->n; i++)
     ok &= make_param(e, l, &h->params->at[i], l->functions ? l->functions[i] : NULL, &l->params[i]);
   if (!h->body)
-    return ok && extern_finish(e, l, h);
+    return ok && (l->root->is_unknown ? unknown_finish(e, l, h) : extern_finish(e, l, h));
   Form *t = function_value(e, h);
   return ok && t->kind != FORM_POISON && check_result_sizes(e, t) && finish_body(e, l, h, t);
 }
@@ -314,9 +316,14 @@ bool recursion_falls(Elab *e, const Function *root, const Header *h, const Size 
   return true;
 }
 
+/* Whether the function sees values of another one. */
+static bool function_lifts(const Function *root, const Header *h) {
+  return root->kind == FUNCTION_LAMBDA || root->is_unknown || h->takes_functions;
+}
+
 static Lowered *lower_new(Elab *e, Function *root, const Header *h, const LowerKey *key) {
   Lowered *l = NEW(e->arena, Lowered);
-  const bool lifts = root->kind == FUNCTION_LAMBDA || h->takes_functions;
+  const bool lifts = function_lifts(root, h);
   *l = (Lowered){.state = LOWERED_OPEN,
                  .root = root,
                  .kinds = key->kinds,
@@ -325,7 +332,9 @@ static Lowered *lower_new(Elab *e, Function *root, const Header *h, const LowerK
                  .around = lifts ? e->b.func : NULL};
   const Place before = place_save(e);
   const char *name = lowered_name(e, root, h, key);
-  if (lifts) {
+  if (root->is_unknown) {
+    l->func = scratch_func(e, name, root->at);
+  } else if (lifts) {
     l->lift = lift_begin(e, name, root->at);
     l->func = l->lift->func;
   } else {
@@ -347,7 +356,7 @@ Lowered *function_lower(Elab *e, Function *root, const LowerKey *key, Range at) 
   const Header *h = function_header(e, root);
   if (h->failed)
     return NULL;
-  const bool lifts = root->kind == FUNCTION_LAMBDA || h->takes_functions;
+  const bool lifts = function_lifts(root, h);
   for (int i = 0; i < root->lowered.n; i++) {
     Lowered *l = root->lowered.at[i];
     if (!same_key(l, h, key, lifts ? e->b.func : NULL))
@@ -379,16 +388,20 @@ void elab_function_item(Elab *e, const Item *item, Binding *binding) {
   function_lower(e, f, &key, f->at);
 }
 
-/* What nothing has called: generic ones as f64, those with declared sizes for any size. */
+/* What nothing has called: generic ones as f64, those with declared sizes for any size, functions as unknown ones. */
 void function_check(Elab *e, Function *f) {
   const Header *h = function_header(e, f);
-  if (h->failed || h->takes_functions || f->lowered.n)
+  if (h->failed || f->is_called || f->lowered.n)
     return;
   Kind *kinds = NEW_ARRAY(e->arena, Kind, h->kinds->n);
   for (int i = 0; i < h->kinds->n; i++)
     kinds[i] = KIND_F64;
-  const LowerKey key = {.kinds = kinds};
+  const LowerKey key = {.kinds = kinds, .functions = NEW_ARRAY(e->arena, Function *, h->params->n)};
+  const Place before = place_save(e);
+  Func *scratch = scratch_func(e, f->name, f->at);
+  e->b = build_into(scratch, scratch->body);
   f->is_checked = true;
   function_lower(e, f, &key, f->at);
   f->is_checked = false;
+  place_restore(e, &before);
 }

@@ -53,7 +53,8 @@ static bool is_known(const Collector *c, const char *name) {
     return false;
   switch (b->kind) {
   case BIND_SIZE:
-  case BIND_CONST: return true;
+  case BIND_CONST:
+  case BIND_POISON: return true;
   case BIND_LET: return b->form && b->form->kind == FORM_TENSOR && b->form->as_size;
   default: return false;
   }
@@ -86,9 +87,32 @@ static void collect_type(Collector *c, const TypeExpr *t) {
       collect_type(c, t->tuple.at[i].type);
 }
 
+bool sizes_declared(Elab *e, const Scope *scope, const TypeExpr *t, const char *mend) {
+  Collector c = {.e = e, .around = scope};
+  collect_type(&c, t);
+  for (int i = 0; i < c.names.n; i++) {
+    const Name name = c.names.at[i].name;
+    DiagMessage *m = elab_error(e, name.at, "size '%s' is not declared", name.text);
+    NearMiss near = near_miss_of(name.text);
+    for (const Scope *s = scope; s; s = s->outer)
+      for (const Binding *b = s->bindings; b; b = b->next)
+        if (b->kind == BIND_SIZE || b->kind == BIND_CONST)
+          near_miss_try(&near, b->name);
+    if (near.best)
+      near_miss_mend(e, &near, m);
+    else
+      diag_mend(e->diag, m, "declare it: %s[%s]", mend, name.text);
+  }
+  return !c.names.n;
+}
+
 /* ---- what is wrong with a head */
 static bool report_same(Elab *e, Name second, const char *second_is, Range first, const char *first_is) {
-  DiagMessage *m = elab_error(e, second.at, "'%s' is a %s and a %s", second.text, first_is, second_is);
+  DiagMessage *m;
+  if (!strcmp(first_is, second_is))
+    m = elab_error(e, second.at, "two %ss are called '%s'", first_is, second.text);
+  else
+    m = elab_error(e, second.at, "'%s' is a %s and a %s", second.text, first_is, second_is);
   diag_note(e->diag, m, first, "the %s is here", first_is);
   return false;
 }
@@ -102,11 +126,8 @@ static bool check_names(Elab *e, const Header *h) {
   for (int i = 0; i < h->params->n; i++) {
     const Name name = h->params->at[i].name;
     for (int j = 0; j < i; j++)
-      if (is_same(h->params->at[j].name, name)) {
-        DiagMessage *m = elab_error(e, name.at, "two parameters are called '%s'", name.text);
-        diag_note(e->diag, m, h->params->at[j].name.at, "the first is here");
-        ok = false;
-      }
+      if (is_same(h->params->at[j].name, name))
+        ok = report_same(e, name, "parameter", h->params->at[j].name.at, "parameter");
     for (int j = 0; j < h->nsizes; j++)
       if (is_same(h->sizes[j].name, name))
         ok = report_same(e, name, "parameter", h->sizes[j].name.at, "size");
@@ -166,6 +187,28 @@ static bool check_given(Elab *e, const Header *h) {
   return ok;
 }
 
+/* The sizes of the result, and those inside function types, are the parameters'. */
+static bool check_other_sizes(Elab *e, const Header *h, Scope *around) {
+  const char *mend = h->kinds ? arena_printf(e->arena, "fn %s", h->name) : "fn f";
+  Scope *before = e->scope;
+  bool ok = true;
+  e->scope = scope_new(e, around);
+  for (int i = 0; i < h->nsizes; i++)
+    scope_bind(e, BIND_SIZE, h->sizes[i].name, NULL);
+  for (int i = 0; i < h->params->n; i++) {
+    const TypeExpr *t = h->params->at[i].type;
+    if (t->kind != TYPE_EXPR_FUNCTION)
+      continue;
+    for (int j = 0; j < t->function.parameters.n; j++)
+      ok &= sizes_declared(e, e->scope, t->function.parameters.at[j].type, mend);
+    ok &= sizes_declared(e, e->scope, t->function.result, mend);
+  }
+  if (h->result)
+    ok &= sizes_declared(e, e->scope, h->result, mend);
+  e->scope = before;
+  return ok;
+}
+
 static Header *header_new(Elab *e, Function *root) {
   Header *h = NEW(e->arena, Header);
   h->name = root->name;
@@ -205,6 +248,7 @@ const Header *function_header(Elab *e, Function *root) {
   root->header = h;
   h->failed |= !check_names(e, h);
   h->failed |= !check_given(e, h);
+  h->failed |= !check_other_sizes(e, h, root->scope);
   return h;
 }
 

@@ -70,7 +70,15 @@ void struct_check(Elab *e, StructDecl *decl) {
     values[i] = size_atom(e->module, func_add_size(f, sizes->at[i].text));
   }
   e->b = build_into(f, f->body);
-  struct_type(e, decl, decl->item->name.at, sizes->n, values);
+  Scope *scope = scope_new(e, decl->top);
+  e->scope = scope;
+  for (int i = 0; i < sizes->n; i++)
+    scope_bind(e, BIND_SIZE, sizes->at[i], NULL);
+  bool known = true;
+  for (int i = 0; i < fields->n; i++)
+    known &= sizes_declared(e, scope, fields->at[i].type, arena_printf(e->arena, "struct %s", decl->name));
+  if (known)
+    struct_type(e, decl, decl->item->name.at, sizes->n, values);
   place_restore(e, &before);
 }
 
