@@ -124,10 +124,12 @@ static bool slice_size_is_fixed(Elab *e, const IndexItem *item, const Size *n) {
   const Value *culprit;
   if (size_is_fixed(e, n, &culprit))
     return true;
-  const char *text = size_text(e->module, n);
   DiagMessage *d = culprit->name ? elab_error(e, item->at, "the size of a slice must not depend on '%s'", culprit->name)
                                  : elab_error(e, item->at, "the size of a slice must not depend on data");
-  diag_note(e->diag, d, item->at, "it is %s; the size of x[i:i + 3] is 3", text);
+  if (culprit->name)
+    diag_note(e->diag, d, item->at, "it is %s; the size of x[i:i + 3] is 3", size_text(e->module, n));
+  else
+    diag_note(e->diag, d, item->at, "the size of x[i:i + 3] is 3");
   return false;
 }
 

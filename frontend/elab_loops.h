@@ -121,6 +121,7 @@ typedef struct LoopState {
   Binding *live; /* a bool: the rest of the body is to be run; NULL where nothing leaves the body early */
   Binding *done; /* a bool: no further iteration; NULL where there is no break */
   int in_value;  /* inside of that many expressions, which break and continue cannot leave */
+  int nexits;    /* statements that may have left the body, one after the other, up to here */
 } LoopState;
 /* A value as a var holds it: stored, with no memory of literals. */
 Form *var_form(Elab *e, const Form *t);

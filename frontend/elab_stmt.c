@@ -118,7 +118,7 @@ static void require(Elab *e, Expr *x, const char *text) {
     if (f->kind == FORM_POISON)
       return;
     if (f->type.rank)
-      elab_error(e, x->at, "a condition is a scalar, not %s", form_text(e, f));
+      elab_error(e, x->at, "a condition, a single bool, is needed here, not %s", form_text(e, f));
     else
       cond = f->value;
     if (cond && l->as_size && r->as_size)
@@ -168,16 +168,25 @@ void elab_stmt(Elab *e, Stmt *s) {
 
 static void elab_from(Elab *e, const StmtList *list, int i, int n);
 
-/* The statements after one that may have left the loop: run only where it did not. */
+enum { MAX_EXITS = 200 };
+
+/* The statements after one that may have left the loop: run only where it did not.  They see what that one declared,
+   and so nest. */
 static void elab_rest(Elab *e, const StmtList *list, int i, int n) {
   LoopState *loop = e->loop;
   Merge m;
   VarList vars = {0};
+  if (loop->nexits == MAX_EXITS) {
+    elab_error(e, list->at[i - 1]->at, "more than %d statements of one body may leave the loop", MAX_EXITS);
+    return;
+  }
   stmts_assigned(e, list, i, n, &vars);
   for (int k = i; k < n; k++)
     exits_assigned(e, stmt_exits(list->at[k]), &vars);
   merge_begin(e, &m, loop->live->form->value, &vars);
+  loop->nexits++;
   elab_from(e, list, i, n);
+  loop->nexits--;
   merge_else(e, &m, 0, NULL);
   merge_end(e, &m, 0, NULL);
 }
