@@ -50,8 +50,9 @@ static bool write_version_script(Module *m, const CodegenOptions *o, const char 
 /* Runs a command found along PATH; false when it cannot be run or fails, which is then reported. */
 static bool run_command(Diag *d, const char **words, bool verbose) {
   if (verbose) {
-    for (int i = 0; words[i]; i++)
-      fprintf(stderr, "%s%s", i ? " " : "", words[i]);
+    fputs(words[0], stderr);
+    for (int i = 1; words[i]; i++)
+      fprintf(stderr, " %s", words[i]);
     fputc('\n', stderr);
   }
   fflush(NULL);

@@ -91,7 +91,8 @@ static bool catch_begin(Caught *c) {
 static void catch_end(Caught *c) {
   dup2(c->saved, STDERR_FILENO);
   close(c->saved);
-  rewind(c->file);
+  if (fseek(c->file, 0, SEEK_SET) != 0)
+    internal_error("a temporary file cannot be read back");
 }
 
 /* Lines "  name - description." under headings "Available CPUs ..", "Available features ..". */
@@ -104,7 +105,7 @@ static KnownNames read_names(Arena *arena, FILE *in) {
       features = true;
     const char *name = line + strspn(line, " ");
     const size_t n = strcspn(name, " ");
-    if (name == line || strncmp(name + n + strspn(name + n, " "), "- ", 2))
+    if (name == line || strncmp(name + n + strspn(name + n, " "), "- ", 2) != 0)
       continue;
     if (features)
       vec_push(arena, known.features, arena_intern(arena, name, n));

@@ -73,7 +73,7 @@ static void print_axis(const Printer *p, int axis, int64_t first) {
       fputs(", ", p->out);
     else if (i)
       fprintf(p->out, ",%.*s%*s", axis + 2 < a->rank ? 2 : 1, "\n\n", p->indent + axis + 1, "");
-    if (p->shorten && n > 2 * EDGE && i == EDGE) {
+    if (p->shorten && n > (int64_t)2 * EDGE && i == EDGE) {
       fputs("...", p->out);
       i = n - EDGE - 1;
       continue;

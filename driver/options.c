@@ -134,7 +134,7 @@ static bool set_target(const char *text, Target *out) {
 }
 
 static bool set_real(const char *text, Kind *out) {
-  if (strcmp(text, "f64") && strcmp(text, "f32"))
+  if (strcmp(text, "f64") != 0 && strcmp(text, "f32") != 0)
     return wrong(usage_error("--real may be f64 or f32, not '%s'", text));
   *out = strcmp(text, "f32") ? KIND_F64 : KIND_F32;
   return true;
@@ -153,7 +153,7 @@ static bool set_warning(Arena *arena, Options *o, const char *text) {
     o->werror = true;
   else if (!strncmp(text, "no-", 3) && text[3])
     vec_push(arena, o->warnings_off, text + 3);
-  else if (strcmp(text, "all") && strcmp(text, "extra")) /* all are on from the start */
+  else if (strcmp(text, "all") != 0 && strcmp(text, "extra") != 0) /* all are on from the start */
     return wrong(usage_error("-W%s is unknown; there are -Werror and -Wno-NAME", text));
   return true;
 }
@@ -221,7 +221,7 @@ static bool apply(Arena *arena, Options *o, OptionId id, const char *value) {
 static OptionId find_option(const char *word, const char **rest) {
   for (int i = 0; i < OPTION_COUNT; i++) {
     const size_t n = strlen(specs[i].name);
-    if (strncmp(word, specs[i].name, n))
+    if (strncmp(word, specs[i].name, n) != 0)
       continue;
     const bool is_long = word[1] == '-';
     if (!word[n]) {
@@ -268,7 +268,7 @@ static bool parse_option(Arena *arena, Options *o, int argc, char **argv, int *i
 /* --version and its like, wherever they stand before a --, whatever else stands there. */
 static bool serve(Arena *arena, int argc, char **argv) {
   bool cflags = false, libs = false;
-  for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
     if (!strcmp(argv[i], "--help")) {
       print_help();
       return true;

@@ -213,7 +213,7 @@ bool eval_LOOP(Frame *frame, const Op *op) {
 bool eval_WHILE(Frame *frame, const Op *op) {
   const Region *condition = op->regions[0], *body = op->regions[1];
   const int n = op->nresults - 1; /* the last is the trip count */
-  Carries c;
+  Carries c = {0};
   if (!carries_begin(frame, op, n, &c))
     return false;
   Scratch *scratch = &frame->evaluator->scratch;
@@ -288,6 +288,7 @@ typedef union Foreign {
   float (*f32_4)(float, float, float, float);
 } Foreign;
 
+/* NOLINTBEGIN(clang-analyzer-core.CallAndMessage): the address has been tested, under the union's other name */
 static double call_f64(Foreign f, int n, const double *x) {
   switch (n) {
   case 0: return f.f64_0();
@@ -307,6 +308,7 @@ static float call_f32(Foreign f, int n, const double *x) {
   default: return f.f32_4((float)x[0], (float)x[1], (float)x[2], (float)x[3]);
   }
 }
+/* NOLINTEND(clang-analyzer-core.CallAndMessage) */
 
 /* C functions of this process, libm's above all, of up to four numbers all f64 or all f32; others are out of reach. */
 static bool call_foreign(Frame *frame, const Op *op) {
