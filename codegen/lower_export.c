@@ -193,8 +193,36 @@ static void store_output(ExportCode *e, int i, LLVMValueRef computed) {
   begin_block(b, after);
 }
 
-/* Calls the function on a workspace of which `room` bytes are left after the fixed parts.  `release`: was acquired. */
-static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool release) {
+/* A workspace from the thread's arena; none where none is needed, because no output is NULL or added into and nothing
+   is planned. */
+static LLVMValueRef acquire(ExportCode *e) {
+  Body *b = &e->body;
+  Unit *u = b->unit;
+  LLVMBasicBlockRef before = current_block(b), take = new_block(b, "acquire"), after = new_block(b, "");
+  LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, e->total, const_i64(u, 0), ""), after, take);
+  begin_block(b, take);
+  LLVMValueRef work = call_declared(b, declared(u, "gradc_rt_acquire", u->ptr, 1, &u->i64), 1, &e->total);
+  fail_memory_if(b, LLVMBuildIsNull(b->at, work, ""), e->total);
+  LLVMBasicBlockRef blocks[] = {before, current_block(b)};
+  LLVMBuildBr(b->at, after);
+  begin_block(b, after);
+  LLVMValueRef works[] = {LLVMConstNull(u->ptr), work}, phi = LLVMBuildPhi(b->at, u->ptr, "work");
+  LLVMAddIncoming(phi, works, blocks, 2);
+  return phi;
+}
+
+static void release(Body *b, LLVMValueRef work) {
+  Unit *u = b->unit;
+  LLVMBasicBlockRef give = new_block(b, "release"), after = new_block(b, "");
+  LLVMBuildCondBr(b->at, LLVMBuildIsNull(b->at, work, ""), after, give);
+  begin_block(b, give);
+  call_declared(b, declared(u, "gradc_rt_release", u->nothing, 1, &u->ptr), 1, &work);
+  LLVMBuildBr(b->at, after);
+  begin_block(b, after);
+}
+
+/* Calls the function on a workspace of which `room` bytes are left after the fixed parts.  */
+static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool acquired) {
   Body *b = &e->body;
   Unit *u = b->unit;
   Func *f = b->func;
@@ -217,7 +245,7 @@ static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool 
     next = moved(b, next, e->bytes[i]);
   }
   if (uses_context)
-    open_context(b, work, next, room, release);
+    open_context(b, work, next, room, acquired);
   LLVMValueRef status = LLVMBuildCall2(b->at, func_note(f)->type, func_note(f)->code, args, (unsigned)n, "");
   LLVMBasicBlockRef good = new_block(b, "good"), done = new_block(b, "done");
   LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, status, zero_status(u), ""), good, done);
@@ -228,8 +256,8 @@ static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool 
   begin_block(b, done);
   if (uses_context)
     call_declared(b, declared(u, "gradc_rt_close", u->nothing, 1, &u->ptr), 1, &work);
-  if (release)
-    call_declared(b, declared(u, "gradc_rt_release", u->nothing, 1, &u->ptr), 1, &work);
+  if (acquired)
+    release(b, work);
   LLVMBuildRet(b->at, status);
 }
 
@@ -243,7 +271,6 @@ static void export_begin(ExportCode *e, Unit *u, const Export *export, const CIn
   measure_work(e);
 }
 
-/* Where no output is NULL or added into and nothing is planned, no workspace is taken. */
 static void lower_plain(Unit *u, const Export *export, const CInterface *c) {
   ExportCode e;
   export_begin(&e, u, export, c, declare_export(u, c, false));
@@ -253,9 +280,7 @@ static void lower_plain(Unit *u, const Export *export, const CInterface *c) {
     body_end(b);
     return;
   }
-  LLVMValueRef work = call_declared(b, declared(u, "gradc_rt_acquire", u->ptr, 1, &u->i64), 1, &e.total);
-  fail_memory_if(b, LLVMBuildIsNull(b->at, work, ""), e.total);
-  call_body(&e, work, const_i64(u, 0), true);
+  call_body(&e, acquire(&e), const_i64(u, 0), true);
   body_end(b);
 }
 
