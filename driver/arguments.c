@@ -256,6 +256,8 @@ static int bind_value(Session *s, const Func *f, int i, Givens *givens, bool inv
     if (status)
       return status;
   }
+  if (!array_fits(&want))
+    return bad_argument(s, p, "is too large for the memory");
   made = array_new(s->arena, p->type.kind, want.rank, want.dims);
   Random r = {(uint64_t)s->options->seed * 1000003u + (uint64_t)i};
   if (g)

@@ -53,6 +53,12 @@ void array_fill(Array *a, Fill fill, double low, double high, Random *r) {
     }
 }
 
+bool array_fits(const Array *shape) {
+  void *p = malloc((size_t)array_count(shape) * (size_t)kind_bytes(shape->kind) + 1);
+  free(p);
+  return p != NULL;
+}
+
 /* ---- inline numbers */
 typedef struct Reader {
   Session *session;
@@ -175,7 +181,7 @@ static bool parse_shape(Reader *r, Given *g) {
     int64_t n;
     if (!parse_integer(r, &n))
       return false;
-    if (n < 0 || g->array.rank == MAX_RANK || __builtin_mul_overflow(count, n, &count) || count > (int64_t)1 << 32)
+    if (n < 0 || g->array.rank == MAX_RANK || __builtin_mul_overflow(count, n, &count) || count > (int64_t)1 << 40)
       return malformed(r, "a shape that cannot be");
     g->array.dims[g->array.rank++] = n;
     g->shaped = true;

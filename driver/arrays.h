@@ -29,6 +29,9 @@ typedef struct Given {
 /* Returns an exit status; errors have been reported. */
 int given_parse(Session *s, Given *g);
 
+/* Whether there is memory for it. */
+bool array_fits(const Array *shape);
+
 typedef struct Random {
   uint64_t state;
 } Random;

@@ -31,6 +31,10 @@ static int call_native(Callable *c, Arena *arena, const Export *e, const Array *
       snprintf(message, message_size, "the size of result '%s' is negative or overflows", func_result_name(f, i));
       return EVAL_BAD_SIZE;
     }
+    if (!array_fits(&shape)) {
+      snprintf(message, message_size, "no memory for the result '%s'", func_result_name(f, i));
+      return EVAL_NO_MEMORY;
+    }
     results[i] = array_new(arena, shape.kind, shape.rank, shape.dims);
   }
   void **pointers = NEW_ARRAY(arena, void *, interface->nparams),

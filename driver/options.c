@@ -285,13 +285,21 @@ static bool serve(Arena *arena, int argc, char **argv) {
   return cflags || libs;
 }
 
-static bool find_command(const char *word, Command *out) {
-  if (!strcmp(word, "explain"))
-    return wrong(usage_error("gradc explain is not supported yet"));
-  for (int i = 0; i < COMMAND_COUNT; i++)
-    if (!strcmp(word, commands[i].name))
-      *out = (Command)i;
-  return true;
+/* The subcommand is the first word that is not an option nor an option's value; its index, or argc for none. */
+static int find_command(int argc, char **argv, Command *out) {
+  int i = 1;
+  for (; i < argc && argv[i][0] == '-' && argv[i][1] && strcmp(argv[i], "--") != 0; i++) {
+    const char *value;
+    const OptionId id = find_option(argv[i], &value);
+    if (id != OPTION_COUNT && specs[id].takes == VALUE && !value)
+      i++;
+  }
+  for (int k = 0; k < COMMAND_COUNT && i < argc; k++)
+    if (!strcmp(argv[i], commands[k].name)) {
+      *out = (Command)k;
+      return i;
+    }
+  return argc;
 }
 
 /* A comma list of passes; `what` is the option. */
@@ -313,6 +321,8 @@ static bool check_passes(Arena *arena, const char *what, const char *list) {
 
 static bool check_operands(const Options *o) {
   const CommandSpec *c = &commands[o->command];
+  if (o->command == COMMAND_COMPILE && o->operands.n > 1 && !strcmp(o->operands.at[0], "explain"))
+    return wrong(usage_error("gradc explain is not supported yet"));
   if (o->operands.n == 0)
     return wrong(usage_error("no file is given: gradc %s", c->usage));
   if (o->command != COMMAND_COMPILE || o->operands.n == 1)
@@ -335,13 +345,11 @@ bool options_parse(Arena *arena, int argc, char **argv, Options *o, bool *done) 
   *done = serve(arena, argc, argv);
   if (*done)
     return true;
-  int i = 1;
-  if (!find_command(argv[1], &o->command))
-    return false;
-  if (o->command != COMMAND_COMPILE || !strcmp(argv[1], "compile"))
-    i++;
+  const int command_at = find_command(argc, argv, &o->command);
   bool only_operands = false;
-  for (; i < argc; i++) {
+  for (int i = 1; i < argc; i++) {
+    if (i == command_at)
+      continue;
     if (!only_operands && !strcmp(argv[i], "--"))
       only_operands = true;
     else if (only_operands || argv[i][0] != '-' || !argv[i][1])
