@@ -5,9 +5,10 @@
 #   %cc           a C compiler with the flags of a user's program; %libs what follows the objects of one
 #   %runtime      libgradc.a                %include      the folder of gradc.h
 #   %root         the project's folder      %library      the standard library's folder
+#   %sanitize     the sanitizers' flags     %cxx          a C++ compiler (feature `cxx`)
 #   %python       the Python that runs lit  %shared       the folder of shared inputs (feature `shared`)
 #   FileCheck, not, diff, count             %s %t %S %T   as in lit
-# Features: shared, valgrind, qemu-aarch64, asan, quick (under `make check`; REQUIRES: !quick keeps a slow test out).
+# Features: shared, cxx, lbfgs, valgrind, qemu-aarch64, asan, quick (under `make check`; REQUIRES: !quick keeps a slow test out).
 
 import glob
 import os
@@ -53,6 +54,7 @@ substitutions = {
     "%libs": f"{runtime} -lm -lpthread",
     "%runtime": runtime,
     "%include": os.path.join(root, "runtime"),
+    "%sanitize": sanitize,
     "%library": os.path.join(root, "lib"),
     "%root": root,
     "%python": sys.executable,
@@ -67,6 +69,10 @@ shared = os.path.abspath(os.environ.get("GRADC_SHARED", os.path.join(root, "..",
 if os.path.isdir(shared):
     config.available_features.add("shared")
     substitutions["%shared"] = shared
+
+# Headers that some tests need.
+if any(os.path.isfile(os.path.join(folder, "lbfgs.h")) for folder in ["/usr/include", "/usr/local/include"]):
+    config.available_features.add("lbfgs")
 
 if shutil.which("valgrind"):
     config.available_features.add("valgrind")
