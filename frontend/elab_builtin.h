@@ -44,6 +44,8 @@ bool argument_rank(Elab *e, const BuiltinCall *c, const Form *x, int least, int 
 Form *form_float_of(Elab *e, const Form *t, const char *what);
 /* A value that counts as constant in derivatives. */
 Value *build_constant(Builder *b, Value *v);
+/* The logarithm of a sum of exponentials, for logsumexp. */
+Value *build_log_of_sum(Builder *b, Value *sum);
 /* The row of an IR operation, as the data of make_operation. */
 ScalarMake make_operation;
 Form *apply_operation(Elab *e, Range at, Opcode op, int n, const Form *const *operands);
@@ -51,8 +53,8 @@ Form *apply_operation(Elab *e, Range at, Opcode op, int n, const Form *const *op
 Form *reduce_peak(Elab *e, Range at, const Form *x, unsigned axes);
 
 /* ---- handlers */
-BuiltinHandler call_number, call_float, call_predicate, call_where, call_pow,
-    call_stop_gradient, call_elu, call_min_max;
+BuiltinHandler call_number, call_float, call_predicate, call_where, call_pow, call_stop_gradient, call_elu,
+    call_min_max;
 ScalarMake make_sqr, make_relu, make_silu, make_gelu, make_elu, make_digamma, make_clip;
 BuiltinHandler call_reduction, call_variance;
 BuiltinHandler call_softmax, call_log_softmax, call_cumulative, call_sort, call_argsort, call_flip, call_roll;

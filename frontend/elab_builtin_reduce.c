@@ -3,6 +3,7 @@
    of the elements that attain it, so that ties share the derivative; logsumexp shifts by a constant; norm and std are
    constant where they are 0. */
 #include "frontend/elab_builtin.h"
+#include <math.h>
 #include <string.h>
 
 typedef struct Reduction Reduction;
@@ -136,10 +137,19 @@ static Value *shifted_exp(Elab *e, const Reduction *r, Value *const *all, Value 
   return build_unary(&e->b, OP_EXP, build_sub(&e->b, form_element(e, r->x, all), data[0]));
 }
 
+/* Where the sum is 0, over nothing or -inf alone, and where it is inf, its logarithm is constant. */
+Value *build_log_of_sum(Builder *b, Value *sum) {
+  const Kind k = sum->type.kind;
+  Value *zero = build_binary(b, OP_EQ, sum, build_float(b, k, 0));
+  Value *infinite = build_binary(b, OP_EQ, sum, build_float(b, k, INFINITY));
+  Value *logarithm = build_unary(b, OP_LOG, sum);
+  return build_select(b, build_binary(b, OP_OR, zero, infinite), build_constant(b, logarithm), logarithm);
+}
+
 static Value *make_logsumexp(Elab *e, const Reduction *r, Value *const *idx) {
   Value *peak = make_peak(e, r, idx);
   Value *sum = reduce_loop(e, r, idx, OUT_SUM, shifted_exp, &peak);
-  return build_add(&e->b, peak, build_unary(&e->b, OP_LOG, sum));
+  return build_add(&e->b, peak, build_log_of_sum(&e->b, sum));
 }
 
 /* ---- argmax, argmin: the least flat index among the elements that attain the extreme; the first NaN, if there is one
