@@ -3,7 +3,7 @@
 #include "frontend/elab_core.h"
 #include "ir/raw.h"
 
-enum { STACK_ROOM = 4 << 20, MAX_VALUES = 20000000 };
+enum { STACK_ROOM = 4 << 20, MAX_VALUES = 4000000, MAX_CALLS = 100000 };
 
 DiagMessage *elab_error(Elab *e, Range at, const char *fmt, ...) {
   va_list ap;
@@ -50,7 +50,7 @@ bool place_has_room(Elab *e, Range at, const char *name) {
     elab_error(e, at, "calls nest too deeply here, in '%s'", name);
     return false;
   }
-  if (e->module->nuids > MAX_VALUES) {
+  if (e->module->nuids > MAX_VALUES || e->ncalls > MAX_CALLS) {
     elab_error(e, at, "the program grows beyond all bounds at this call of '%s'", name);
     return false;
   }

@@ -111,6 +111,7 @@ struct Elab {
   struct IndexHole *holes;   /* indices whose range is not known yet; elab_comprehension.c */
   struct Modules *modules;   /* files read; elab.c */
   uintptr_t stack_start;     /* calls are elaborated by recursion; elab.c */
+  int ncalls;                /* bodies elaborated at their calls */
 };
 
 /* ---- elab.c: program, names, messages */
@@ -264,6 +265,7 @@ struct StructDecl {
   const Item *item;
   Scope *top;
   bool is_open; /* its fields are being looked at: to meet it again is to contain itself */
+  int64_t leaves; /* the scalars and tensors in it; 0: not counted yet */
 };
 TypeForm *elab_type(Elab *e, const TypeExpr *t); /* NULL after an error */
 /* Converts and checks a form against a declared type (let y: f64[n] = e; results; fields). */

@@ -37,6 +37,7 @@ Form *inline_call(Elab *e, Call *c, const Size *const *fixed) {
   if (!check_recursion(e, c, fixed))
     return form_poison(e, c->at);
   c->root->is_called = true;
+  e->ncalls++;
   Frame *frame = NEW(e->arena, Frame);
   *frame = (Frame){.root = c->root,
                    .ngiven = c->h->ndeclared,

@@ -2,6 +2,35 @@
 #include "frontend/elab_core.h"
 #include "frontend/elab_lift.h"
 
+enum { MAX_LEAVES = 4096 };
+
+static int64_t count_leaves(const TypeExpr *t, const Scope *scope);
+
+/* The number of tensors and scalars in a struct: at most MAX_LEAVES + 1, so that structs of structs do not explode. */
+static int64_t struct_leaves(StructDecl *decl) {
+  if (decl->leaves || decl->is_open)
+    return decl->leaves;
+  int64_t n = 0;
+  decl->is_open = true;
+  for (int i = 0; i < decl->item->structure.fields.n; i++)
+    n += count_leaves(decl->item->structure.fields.at[i].type, decl->top);
+  decl->is_open = false;
+  return decl->leaves = n > MAX_LEAVES ? MAX_LEAVES + 1 : n;
+}
+
+static int64_t count_leaves(const TypeExpr *t, const Scope *scope) {
+  int64_t n = 0;
+  if (t->kind == TYPE_EXPR_TENSOR)
+    t = t->tensor.base;
+  if (t->kind == TYPE_EXPR_TUPLE) {
+    for (int i = 0; i < t->tuple.n; i++)
+      n += count_leaves(t->tuple.at[i].type, scope);
+    return n;
+  }
+  const Binding *b = t->kind == TYPE_EXPR_NAME ? scope_lookup(scope, t->name) : NULL;
+  return b && b->kind == BIND_STRUCT ? struct_leaves(b->decl) : 1;
+}
+
 /* Fields are elaborated where the struct is declared, its sizes bound to those given. */
 TypeForm *struct_type(Elab *e, StructDecl *decl, Range at, int nsizes, const Size **sizes) {
   const Item *item = decl->item;
@@ -15,6 +44,10 @@ TypeForm *struct_type(Elab *e, StructDecl *decl, Range at, int nsizes, const Siz
     DiagMessage *m =
         elab_error(e, at, "struct '%s' has %d size%s, not %d", decl->name, names->n, names->n == 1 ? "" : "s", nsizes);
     diag_note(e->diag, m, item->name.at, "declared here");
+    return NULL;
+  }
+  if (struct_leaves(decl) > MAX_LEAVES) {
+    elab_error(e, item->name.at, "struct '%s' has more than %d parts", decl->name, MAX_LEAVES);
     return NULL;
   }
   TypeForm *t = NEW(e->arena, TypeForm);

@@ -19,7 +19,8 @@ Builder build_into(Func *f, Region *r) {
 /* ---- sharing */
 static uint64_t mix(uint64_t h, uint64_t x) {
   h ^= x + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
-  return h * 0xff51afd7ed558ccdu;
+  h *= 0xff51afd7ed558ccdu;
+  return h ^ h >> 32; /* the tables look at the low bits, which are zero in many floats and in all pointers */
 }
 
 static uint64_t attribute_bits(const Op *op) {
@@ -46,7 +47,7 @@ static bool commutes(Opcode op) {
 static uint64_t hash_op(const Op *op) {
   uint64_t h = mix((uint64_t)op->code, attribute_bits(op));
   if (commutes(op->code)) {
-    h = mix(h, (uint64_t)(uintptr_t)op->operands[0] + (uint64_t)(uintptr_t)op->operands[1]);
+    h = mix(h, mix(0, (uint64_t)(uintptr_t)op->operands[0]) + mix(0, (uint64_t)(uintptr_t)op->operands[1]));
   } else {
     for (int i = 0; i < op->noperands; i++)
       h = mix(h, (uint64_t)(uintptr_t)op->operands[i]);
