@@ -388,6 +388,19 @@ void elab_function_item(Elab *e, const Item *item, Binding *binding) {
   function_lower(e, f, &key, f->at);
 }
 
+/* Takes what was begun out of the module again. */
+static void drop_func(Module *m, const Func *f) {
+  Func *before = NULL;
+  for (Func *g = m->funcs; g && g != f; g = g->next)
+    before = g;
+  if (before)
+    before->next = f->next;
+  else
+    m->funcs = f->next;
+  if (m->last_func == f)
+    m->last_func = before;
+}
+
 /* What nothing has called: generic ones as f64, those with declared sizes for any size, functions as unknown ones. */
 void function_check(Elab *e, Function *f) {
   const Header *h = function_header(e, f);
@@ -404,4 +417,6 @@ void function_check(Elab *e, Function *f) {
   function_lower(e, f, &key, f->at);
   f->is_checked = false;
   place_restore(e, &before);
+  for (int i = 0; f->is_recursive && i < f->lowered.n; i++)
+    drop_func(e->module, f->lowered.at[i]->func);
 }
