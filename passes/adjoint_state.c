@@ -163,9 +163,7 @@ bool state_by_elements(Adjoint *a, Op *loop, int j, ReadSite **sites) {
 
 bool state_read_hook(Builder *b, const Op *op, ValueMap *map, void *arg) {
   const ReadHook *h = arg;
-  if (op->code != OP_INDEX || !map_get(&h->a->ghosts, map_value(map, op->operands[0])))
-    return false;
-  const ReadSite *s = h->sites;
+  const ReadSite *s = h->sites; /* of the carry and of what updates make of it */
   while (s && s->read != op)
     s = s->next;
   if (!s)
