@@ -35,7 +35,7 @@ typedef struct Adjoint {
   ValueMap
       ghosts; /* handle of a primal accumulator in re-executed code -> the bar of its loop's result (or itself: none) */
   ValueMap tapes; /* recorded states of a carry -> this iteration's state */
-  ValueMap reads;      /* an element read of a ghost -> the recorded element that stands for it */
+  ValueMap reads; /* an element read of a ghost -> the recorded element that stands for it */
 } Adjoint;
 
 /* Fills f, which derives its base by DERIVE_GRAD, VALUE_AND_GRAD or VJP. */

@@ -7,6 +7,7 @@
    then shared by a rebuild, and inner loops, which have equal extents only after that, are tried again. */
 #include "ir/raw.h"
 #include "passes/passes_internal.h"
+#include "passes/rename.h"
 
 enum { MAX_OPS = 4000, MAX_TRIES = 24, MAX_TENSORS = 64, MAX_ROUNDS = 8 };
 
@@ -224,50 +225,26 @@ static bool may_fuse(const Fuse *f, int ia, int ib) {
 }
 
 /* ---- merging */
-typedef struct Renaming {
-  Module *module;
-  ValueMap map;
-  Op *a, *b;
-} Renaming;
-
-static Type renamed_type(Renaming *n, Type t) {
-  return t.rank ? map_type(n->module, &n->map, t) : t;
-}
-
-/* Puts the map's values for those in the region; elements of a's stacks become what a's body yields. */
-static void rename_region(Renaming *n, Region *r, bool forward) {
+/* Elements of a's stacks at b's own indices become what a's body yields: noted in the map, or read from there. */
+static void forward_elements(Region *r, const Op *a, const Op *b, ValueMap *map) {
+  const LoopInfo *info = a->at.loop;
   for (Op *op = r->first, *next; op; op = next) {
     next = op->next;
-    if (forward && is_own_element(op, n->a, n->b)) {
-      const LoopInfo *info = n->a->at.loop;
-      Value *made = n->a->regions[0]->yields[op->operands[0]->index - info->naccs];
-      if (op->noperands - 1 == info->nindices) {
-        map_put(&n->map, op->results[0], made);
-        op_unlink(op);
-        continue;
-      }
-      op->operands[info->nindices] = made;
-      op->operands += info->nindices;
-      op->noperands -= info->nindices;
-      op->at.checks >>= info->nindices;
+    for (int i = 0; i < op->nregions; i++)
+      forward_elements(op->regions[i], a, b, map);
+    if (!is_own_element(op, a, b))
+      continue;
+    Value *made = a->regions[0]->yields[op->operands[0]->index - info->naccs];
+    if (op->noperands - 1 == info->nindices) {
+      map_put(map, op->results[0], made);
+      op_unlink(op);
+      continue;
     }
-    for (int i = 0; i < op->noperands; i++)
-      op->operands[i] = map_value(&n->map, op->operands[i]);
-    for (int i = 0; i < op->nresults; i++)
-      op->results[i]->type = renamed_type(n, op->results[i]->type);
-    if (op->code == OP_SIZE)
-      op->at.size = map_size(n->module, &n->map, op->at.size);
-    if (op->code == OP_LOOP)
-      for (int i = 0; i < op->at.loop->nindices; i++)
-        op->at.loop->extents[i] = map_size(n->module, &n->map, op->at.loop->extents[i]);
-    for (int i = 0; i < op->nregions; i++) {
-      for (int k = 0; k < op->regions[i]->nparams; k++)
-        op->regions[i]->params[k]->type = renamed_type(n, op->regions[i]->params[k]->type);
-      rename_region(n, op->regions[i], forward);
-    }
+    op->operands[info->nindices] = made;
+    op->operands += info->nindices;
+    op->noperands -= info->nindices;
+    op->at.checks >>= info->nindices;
   }
-  for (int i = 0; i < r->nyields; i++)
-    r->yields[i] = map_value(&n->map, r->yields[i]);
 }
 
 /* What depends on a and stands between a and b goes behind b. */
@@ -302,7 +279,7 @@ static void splice_before(Region *to, Region *from) {
 
 /* Results and yields of the merged loop: accumulators of b that are not chained to a's, a's accumulators, a's outs,
  * b's. */
-static void join_results(Fuse *f, Op *a, Op *b, ValueMap *renamed) {
+static void join_results(Fuse *f, Op *a, Op *b) {
   Module *m = f->module;
   LoopInfo *ia = a->at.loop, *ib = b->at.loop;
   Region *ra = a->regions[0], *rb = b->regions[0];
@@ -336,7 +313,7 @@ static void join_results(Fuse *f, Op *a, Op *b, ValueMap *renamed) {
   }
   for (int i = 0; i < ib->nouts; i++) {
     outs[nyields] = ib->outs[i];
-    yields[nyields++] = map_value(renamed, rb->yields[i]);
+    yields[nyields++] = rb->yields[i];
     results[n++] = b->results[ib->naccs + i];
   }
   for (int i = 0; i < n; i++) {
@@ -363,17 +340,17 @@ static void join_results(Fuse *f, Op *a, Op *b, ValueMap *renamed) {
 static void merge(Fuse *f, int na, int nb) {
   Op *a = f->nodes[na].op, *b = f->nodes[nb].op;
   move_dependents(f, na, nb);
-  Renaming into_a = {.module = f->module, .map = {.arena = f->arena}, .a = a, .b = b};
+  ValueMap in_b = {.arena = f->arena}, in_a = {.arena = f->arena};
   for (int i = 0; i < b->at.loop->naccs; i++) /* chained: a's accumulator goes on */
     if (b->operands[i]->def == a)
-      map_put(&into_a.map, loop_acc(b, i), loop_acc(a, b->operands[i]->index));
-  rename_region(&into_a, b->regions[0], true);
-  Renaming indices = {.module = f->module, .map = {.arena = f->arena}, .a = a, .b = b};
+      map_put(&in_b, loop_acc(b, i), loop_acc(a, b->operands[i]->index));
+  forward_elements(b->regions[0], a, b, &in_b);
+  region_rename(f->module, b->regions[0], &in_b);
   for (int i = 0; i < a->at.loop->nindices; i++)
-    map_put(&indices.map, loop_index(a, i), loop_index(b, i));
-  rename_region(&indices, a->regions[0], false);
+    map_put(&in_a, loop_index(a, i), loop_index(b, i));
+  region_rename(f->module, a->regions[0], &in_a);
   splice_before(b->regions[0], a->regions[0]);
-  join_results(f, a, b, &into_a.map);
+  join_results(f, a, b);
   op_unlink(a);
 }
 

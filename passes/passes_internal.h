@@ -16,7 +16,9 @@ void func_simplify(Func *f);
  */
 bool func_may_fail(Func *f);
 /* True for functions whose body is not there yet. */
-static inline bool func_is_underived(const Func *f) { return f->derive.op != DERIVE_NONE; }
+static inline bool func_is_underived(const Func *f) {
+  return f->derive.op != DERIVE_NONE;
+}
 long region_op_count(const Region *r);
 /* Calls replaced by bodies where `inline` says so. */
 void func_inline(Func *f);

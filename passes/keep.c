@@ -1,0 +1,289 @@
+/* What is computed twice is kept.
+   Re-execution makes the reverse of a loop compute again what the loop before it has computed.  For two loops A and B
+   of one region over one index space (B may run it backwards, as the reverse of a loop with carries does) this pass
+   finds the values of B that A has too.  Those at the frontier, which B uses for something new, are stacked by A and
+   read by B, where computing them again would take more than a load: an exponential, a division, a reduction. A stack
+   is a number an iteration.  Numbers of loops inside an iteration are kept only where the iteration is itself inside a
+   loop, so that they are local to it, or a step of a sequential one, whose states are kept as well. */
+#include "ir/raw.h"
+#include "passes/number.h"
+#include "passes/passes_internal.h"
+#include "passes/rename.h"
+
+enum { MAX_BACK = 12, MAX_PATH = 6, LARGE = 20000 };
+
+typedef struct Known {
+  Number number;
+  Value *value;
+  struct Known *next;
+} Known;
+
+typedef struct Keep {
+  Module *module;
+  Func *func;
+  Numbering numbers;
+  Known **known; /* scalars of A's body, by number */
+  size_t buckets;
+  ValueMap kept; /* values of B -> what is read instead */
+} Keep;
+
+static Op *op_a(const Keep *k) {
+  return (Op *)(uintptr_t)k->numbers.a;
+}
+static Op *op_b(const Keep *k) {
+  return (Op *)(uintptr_t)k->numbers.b;
+}
+
+/* ---- what A has */
+
+/* The loops from A's body down to a region are parallel, with extents known around A. */
+static bool path_is_plain(const Keep *k, const Region *r) {
+  const Region *top = op_a(k)->regions[0];
+  for (int n = 0; r != top; r = r->owner->parent, n++) {
+    const Op *owner = r->owner;
+    if (owner->code != OP_LOOP || owner->at.loop->ncarries || n == MAX_PATH)
+      return false;
+  }
+  return true;
+}
+
+static void learn_region(Keep *k, const Region *r) {
+  for (const Op *op = r->first; op; op = op->next) {
+    for (int i = 0; i < op->nresults; i++) {
+      Value *v = op->results[i];
+      if (v->type.rank || value_is_const(v))
+        continue;
+      Known *known = NEW(k->module->arena, Known);
+      *known = (Known){.number = number_of_value(&k->numbers, v), .value = v};
+      known->next = k->known[known->number.x % k->buckets];
+      k->known[known->number.x % k->buckets] = known;
+    }
+    if (op->code == OP_LOOP)
+      learn_region(k, op->regions[0]);
+  }
+}
+
+static Value *known_as(const Keep *k, Value *v) {
+  if (v->type.rank || value_is_const(v) || value_is_outside(v, op_b(k)->regions[0]))
+    return NULL;
+  const Number number = number_of_value(&k->numbers, v);
+  for (const Known *e = k->known[number.x % k->buckets]; e; e = e->next)
+    if (number_equal(e->number, number) && type_equal(e->value->type, v->type))
+      return e->value;
+  return NULL;
+}
+
+/* ---- what is worth it */
+static bool is_expensive(const Op *op) {
+  switch (op->code) {
+  case OP_LOOP:
+  case OP_DIV:
+  case OP_DIVZ:
+  case OP_REM:
+  case OP_MOD: return true;
+  case OP_NEG:
+  case OP_ABS:
+  case OP_SIGN:
+  case OP_FLOOR:
+  case OP_CEIL:
+  case OP_ROUND:
+  case OP_TRUNC:
+  case OP_CAST: return false;
+  default:
+    return op_info[op->code].group == GROUP_ELEM && op_info[op->code].arity == 1 &&
+           kind_is_float(op->results[0]->type.kind);
+  case OP_POW:
+  case OP_ATAN2:
+  case OP_HYPOT: return true;
+  }
+}
+
+/* True if computing v in B, from what is around B, takes something expensive. */
+static bool cone_is_expensive(const Keep *k, const Value *v, int depth) {
+  const Op *op = v->def;
+  if (!op || depth == 0 || value_is_outside(v, op_b(k)->regions[0]) || map_get(&k->kept, v))
+    return false;
+  if (is_expensive(op) && !(op->code == OP_DIV && kind_is_int(v->type.kind)))
+    return true;
+  if (op->code == OP_INDEX) /* a load, whatever its index */
+    return false;
+  for (int i = 0; i < op->noperands; i++)
+    if (cone_is_expensive(k, op->operands[i], depth - 1))
+      return true;
+  return false;
+}
+
+/* ---- keeping */
+static void look_inside(Value *v, void *arg) {
+  const void **inside = arg;
+  if (!value_is_outside(v, inside[0]))
+    inside[1] = NULL;
+}
+
+/* Indices of the loops from a body down to a region, outer before inner; their number, or -1. */
+static int path_of(const Region *top, const Region *r, Value **indices) {
+  if (r == top)
+    return 0;
+  const Op *owner = r->owner;
+  int n = path_of(top, owner->parent, indices);
+  if (n < 0 || owner->code != OP_LOOP)
+    return owner->code == OP_IF ? n : -1;
+  for (int i = 0; i < owner->at.loop->nindices; i++) {
+    if (n == MAX_PATH)
+      return -1;
+    indices[n++] = loop_index(owner, i);
+  }
+  return n;
+}
+
+static bool storage_is_bounded(const Keep *k, Value *const *path, int n) {
+  const Op *a = op_a(k);
+  if (n == 0)
+    return true;
+  if (!a->parent->owner && !a->at.loop->ncarries)
+    return false;
+  for (int i = 0; i < n; i++) {
+    const Op *loop = path[i]->region->owner;
+    const void *inside[2] = {a->regions[0], a};
+    size_values(loop->at.loop->extents[path[i]->index], look_inside, inside);
+    if (!inside[1])
+      return false;
+  }
+  return true;
+}
+
+/* A's value u gets a stack; the reading of it stands in B before v's operation. */
+static bool keep_value(Keep *k, Value *v, Value *u) {
+  Op *a = op_a(k), *b = op_b(k);
+  Value *path_a[MAX_PATH], *path_b[MAX_PATH], *idx[MAX_RANK];
+  const int na = path_of(a->regions[0], u->region, path_a), nb = path_of(b->regions[0], v->region, path_b);
+  const int nindices = a->at.loop->nindices;
+  if (na < 0 || na != nb || nindices + na > MAX_RANK || !path_is_plain(k, u->region) ||
+      !storage_is_bounded(k, path_a, na))
+    return false;
+  Value *tape = u;
+  for (Region *r = u->region;; r = r->owner->parent) {
+    tape = loop_record(k->module, r->owner, tape);
+    if (r == a->regions[0])
+      break;
+  }
+  for (int i = 0; i < nindices; i++)
+    idx[i] = k->numbers.step ? k->numbers.step : loop_index(b, i);
+  for (int i = 0; i < nb; i++)
+    idx[nindices + i] = path_b[i];
+  Op *read = op_new(k->module, OP_INDEX, 1 + nindices + nb, 1, 0);
+  read->operands[0] = tape;
+  for (int i = 0; i < nindices + nb; i++)
+    read->operands[1 + i] = idx[i];
+  read->loc = v->def->loc;
+  read->origin = v->def->origin;
+  op_insert_before(v->def, read);
+  map_put(&k->kept, v, op_set_result(k->module, read, 0, v->type, v->name));
+  return true;
+}
+
+/* v is used by something that A has not: it is at the frontier. */
+static bool frontier(Keep *k, Value *v) {
+  if (map_get(&k->kept, v) || !cone_is_expensive(k, v, 40))
+    return false;
+  Value *u = known_as(k, v);
+  return u && keep_value(k, v, u);
+}
+
+static bool visit_region(Keep *k, Region *r);
+
+static bool visit_op(Keep *k, Op *op) {
+  bool any = false, new_here = op->nresults == 0;
+  for (int i = 0; i < op->nresults; i++)
+    new_here |= !known_as(k, op->results[i]);
+  for (int i = 0; i < op->noperands && new_here; i++)
+    any |= frontier(k, op->operands[i]);
+  for (int i = 0; i < op->nregions && new_here; i++)
+    any |= visit_region(k, op->regions[i]);
+  return any;
+}
+
+/* Backwards, so that a value is kept before those that it is made of. */
+static bool visit_region(Keep *k, Region *r) {
+  bool any = false;
+  for (int i = 0; i < r->nyields; i++)
+    any |= frontier(k, r->yields[i]);
+  for (Op *op = r->last, *prev; op; op = prev) {
+    prev = op->prev;
+    any |= visit_op(k, op);
+  }
+  return any;
+}
+
+/* ---- pairs */
+static bool same_space(const Op *a, const Op *b) {
+  if (a->at.loop->nindices != b->at.loop->nindices || !a->at.loop->nindices)
+    return false;
+  for (int i = 0; i < a->at.loop->nindices; i++)
+    if (a->at.loop->extents[i] != b->at.loop->extents[i])
+      return false;
+  return true;
+}
+
+/* The value extent - 1 - i of B's body, where there is one: B runs backwards. */
+static Value *backward_step(Module *m, const Op *b) {
+  if (b->at.loop->nindices != 1)
+    return NULL;
+  const Size *last = size_sub(m, b->at.loop->extents[0], size_const(m, 1));
+  const Size *step = size_sub(m, last, size_atom(m, loop_index(b, 0)));
+  for (const Op *op = b->regions[0]->first; op; op = op->next)
+    if (op->code == OP_SUB && op->results[0]->type.kind == KIND_I64 && size_of_value(m, op->results[0]) == step)
+      return op->results[0];
+  return NULL;
+}
+
+static bool keep_pair(Keep *k, Op *a, Op *b, Value *step) {
+  Arena *arena = k->module->arena;
+  k->numbers = (Numbering){.arena = arena, .a = a, .b = b, .step = step};
+  k->kept = (ValueMap){.arena = arena};
+  numbers_reset(a->regions[0]);
+  numbers_reset(b->regions[0]);
+  k->buckets = (size_t)region_op_count(a->regions[0]) * 2 + 16;
+  k->known = NEW_ARRAY(arena, Known *, k->buckets);
+  learn_region(k, a->regions[0]);
+  if (!visit_region(k, b->regions[0]))
+    return false;
+  region_rename(k->module, b->regions[0], &k->kept);
+  return true;
+}
+
+static bool keep_region(Keep *k, Region *r) {
+  bool any = false;
+  for (Op *b = r->first; b; b = b->next) {
+    for (int i = 0; i < b->nregions; i++)
+      any |= keep_region(k, b->regions[i]);
+    if (b->code != OP_LOOP)
+      continue;
+    int tries = 0;
+    for (Op *a = b->prev; a && tries < MAX_BACK; a = a->prev) {
+      if (a->code != OP_LOOP || !same_space(a, b))
+        continue;
+      tries++;
+      Value *step = backward_step(k->module, b);
+      any |= keep_pair(k, a, b, step);
+    }
+  }
+  return any;
+}
+
+static void keep_all(Module *m) {
+  for (Func *f = m->funcs; f; f = f->next) {
+    if (func_is_underived(f) || f->is_extern || region_op_count(f->body) > LARGE)
+      continue;
+    Keep k = {.module = m, .func = f};
+    if (keep_region(&k, f->body))
+      func_simplify(f);
+  }
+}
+
+void pass_keep(Module *m) {
+  keep_all(m);
+}
+void pass_rekeep(Module *m) {
+  keep_all(m);
+}
