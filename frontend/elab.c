@@ -202,11 +202,13 @@ Module *elaborate(Arena *arena, Diag *diag, const Source *main, const ElabOption
                   void (*imported)(void *arg, const char *path), void *arg) {
   const char here = 0;
   Modules modules = {.options = options, .imported = imported, .imported_arg = arg};
+  Lambdas lambdas = {0};
   Elab e = {.arena = arena,
             .diag = diag,
             .module = module_new(arena, diag, main->name),
             .real = options->real,
             .modules = &modules,
+            .lambdas = &lambdas,
             .stack_start = (uintptr_t)&here};
   e.b = (Builder){.module = e.module};
   modules_read(&e, main);

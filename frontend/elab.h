@@ -112,6 +112,7 @@ struct Elab {
   struct Modules *modules;   /* files read; elab.c */
   uintptr_t stack_start;     /* calls are elaborated by recursion; elab.c */
   int ncalls;                /* bodies elaborated at their calls */
+  struct Lambdas *lambdas;   /* anonymous functions written in the bodies that are being made; elab_lambda.c */
 };
 
 /* ---- elab.c: program, names, messages */

@@ -140,6 +140,12 @@ Function *function_typed(Elab *e, Function *of, TypeForm *type, Name name);
 /* The item or anonymous function at the bottom. */
 Function *function_root(Function *f);
 
+typedef struct Lambdas {
+  VEC(Function *) list;
+} Lambdas;
+/* Looks at those from `from` on that nothing has called, and forgets them. */
+void lambdas_check(Elab *e, int from);
+
 /* What the head of a function says before kinds and sizes are known. */
 typedef struct SizeName {
   Name name;

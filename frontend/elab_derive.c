@@ -11,6 +11,61 @@ bool derive_operator(const char *name, DeriveOp *op) {
   return false;
 }
 
+/* ---- names of parameters */
+/* What a derivative's function calls the parameters of the function at the bottom. */
+static const char *const *names_below(Elab *e, const Function *f, int nparams) {
+  while (f->kind != FUNCTION_TYPED && f->of)
+    f = f->of;
+  if (f->kind != FUNCTION_TYPED || !f->type->part_names)
+    return NULL;
+  const char **names = NEW_ARRAY(e->arena, const char *, nparams);
+  for (int i = 0; i < nparams && i < f->type->nparts; i++)
+    names[i] = f->type->part_names[i];
+  return names;
+}
+
+static const char *parameter_name(const Header *h, const char *const *names, int i) {
+  return names && names[i] ? names[i] : h->params->at[i].name.text;
+}
+
+static void report_unknown(Elab *e, const Function *f, const Header *h, const char *const *names, const Expr *x) {
+  DiagMessage *m = elab_error(e, x->at, "'%s' has no parameter '%s'", f->of->name, x->name);
+  NearMiss near = near_miss_of(x->name);
+  for (int i = 0; i < h->params->n; i++)
+    near_miss_try(&near, parameter_name(h, names, i));
+  if (h->at.src)
+    diag_note(e->diag, m, h->at, "declared here");
+  near_miss_mend(e, &near, m);
+}
+
+/* Names in wrt that no call is needed to know for wrong; seeds and tangents of derivatives below are known at calls
+ * only. */
+static bool check_name(Elab *e, const Function *f, const Header *h, const char *const *names, const Expr *x) {
+  while (x->kind == EXPR_FIELD)
+    x = x->field.base;
+  for (int i = 0; x->kind == EXPR_NAME && i < h->params->n; i++)
+    if (parameter_name(h, names, i) == x->name)
+      return true;
+  if (x->kind == EXPR_NAME)
+    report_unknown(e, f, h, names, x);
+  return x->kind != EXPR_NAME;
+}
+
+static bool check_names(Elab *e, const Function *f) {
+  for (const Function *below = f->of; below; below = below->of)
+    if (below->kind == FUNCTION_DERIVED)
+      return true;
+  const Header *h = function_header(e, function_root((Function *)f));
+  const char *const *names = names_below(e, f->of, h->params->n);
+  bool ok = true;
+  if (f->wrt && f->wrt->kind == EXPR_TUPLE)
+    for (int i = 0; i < f->wrt->tuple.n; i++)
+      ok &= check_name(e, f, h, names, f->wrt->tuple.at[i]);
+  else if (f->wrt)
+    ok = check_name(e, f, h, names, f->wrt);
+  return ok;
+}
+
 /* ---- grad(f, wrt = .., mode = ..) */
 static bool read_mode(Elab *e, DeriveOp op, const Expr *x, DeriveMode *mode) {
   if (op != DERIVE_GRAD && op != DERIVE_JACOBIAN && op != DERIVE_HESSIAN) {
@@ -97,6 +152,8 @@ Form *derive_expression(Elab *e, Expr *x, DeriveOp op, DeriveOptions *options) {
     return form_poison(e, x->at);
   f->of = base->function;
   f->name = arena_printf(e->arena, "%s(%s)", derive_name[op], f->of->name);
+  if (!check_names(e, f))
+    return form_poison(e, x->at);
   return form_of_function(e, x->at, f);
 }
 
@@ -111,10 +168,6 @@ typedef struct Wrt {
   VEC(int) order;
   bool failed;
 } Wrt;
-
-static const char *parameter_name(const Wrt *w, int i) {
-  return w->names && w->names[i] ? w->names[i] : w->h->params->at[i].name.text;
-}
 
 static void add_index(Wrt *w, int index, Range at, const char *name) {
   for (int i = 0; i < w->order.n; i++)
@@ -140,27 +193,16 @@ static int count_leaves(const TypeForm *t) {
   return n;
 }
 
-static void report_unknown(const Wrt *w, const Expr *x) {
-  Elab *e = w->e;
-  DiagMessage *m = elab_error(e, x->at, "'%s' has no parameter '%s'", w->f->of->name, x->name);
-  NearMiss near = near_miss_of(x->name);
-  for (int i = 0; i < w->h->params->n; i++)
-    near_miss_try(&near, parameter_name(w, i));
-  if (w->h->at.src)
-    diag_note(e->diag, m, w->h->at, "declared here");
-  near_miss_mend(e, &near, m);
-}
-
 static bool find_part(Wrt *w, const Expr *x, Part *part) {
   Elab *e = w->e;
   if (x->kind == EXPR_NAME) {
     for (int i = 0; i < w->h->params->n; i++)
-      if (parameter_name(w, i) == x->name) {
+      if (parameter_name(w->h, w->names, i) == x->name) {
         *part =
             (Part){.type = w->l->params[i].type, .leaves = w->l->params[i].leaves, .declared = w->h->params->at[i].at};
         return true;
       }
-    report_unknown(w, x);
+    report_unknown(e, w->f, w->h, w->names, x);
     return false;
   }
   if (x->kind == EXPR_POISON)
@@ -315,18 +357,6 @@ static bool check_results(Elab *e, const Function *f, const Func *base, Range at
   const Function *root = function_root((Function *)f);
   diag_note(e->diag, m, root->at, "declared here");
   return false;
-}
-
-/* What a derivative's function calls the parameters of the function at the bottom. */
-static const char *const *names_below(Elab *e, const Function *f, int nparams) {
-  while (f->kind != FUNCTION_TYPED && f->of)
-    f = f->of;
-  if (f->kind != FUNCTION_TYPED || !f->type->part_names)
-    return NULL;
-  const char **names = NEW_ARRAY(e->arena, const char *, nparams);
-  for (int i = 0; i < nparams && i < f->type->nparts; i++)
-    names[i] = f->type->part_names[i];
-  return names;
 }
 
 static Func *derive_once(Elab *e, const Function *f, const Lowered *l, Func *base) {

@@ -1,6 +1,7 @@
 /* Functions becoming IR: an item once for each choice of kinds and constant sizes, and once for each lifting. */
 #include "frontend/elab_core.h"
 #include "frontend/elab_lift.h"
+#include <string.h>
 
 Function *function_of_item(Elab *e, const Item *item, File *file) {
   Function *f = NEW(e->arena, Function);
@@ -10,17 +11,6 @@ Function *function_of_item(Elab *e, const Item *item, File *file) {
   f->item = item;
   f->top = f->scope = file->top;
   return f;
-}
-
-Form *elab_lambda(Elab *e, Expr *x) {
-  Function *f = NEW(e->arena, Function);
-  f->kind = FUNCTION_LAMBDA;
-  f->name = "fn";
-  f->at = x->at;
-  f->lambda = x;
-  f->top = e->top;
-  f->scope = scope_snapshot(e);
-  return form_of_function(e, x->at, f);
 }
 
 Form *form_of_function(Elab *e, Range at, Function *f) {
@@ -98,7 +88,9 @@ static void check_sizes(Elab *e, Range at, const TypeForm *t) {
     check_sizes(e, at, t->parts[i]);
 }
 
-static bool make_param(Elab *e, Lowered *l, const Parameter *p, Function *function, LoweredParam *param) {
+/* name: of the parameter in the IR. */
+static bool make_param(Elab *e, Lowered *l, const Parameter *p, Function *function, LoweredParam *param,
+                       const char *name) {
   param->type = elab_type(e, p->type);
   if (!param->type) {
     scope_bind(e, BIND_POISON, p->name, NULL);
@@ -111,7 +103,7 @@ static bool make_param(Elab *e, Lowered *l, const Parameter *p, Function *functi
     return true;
   }
   ValueList leaves = {0};
-  Form *form = add_leaves(e, l->func, param->type, p->name.text, p->name.at, &leaves);
+  Form *form = add_leaves(e, l->func, param->type, name, p->name.at, &leaves);
   param->leaves = leaves.at;
   param->nleaves = leaves.n;
   check_sizes(e, p->type->at, param->type);
@@ -248,11 +240,17 @@ static bool make_function(Elab *e, Lowered *l, const Header *h, const Scope *cal
     scope_bind(e, BIND_SIZE, h->sizes[i].name, NULL)->size = fixed ? l->fixed[i] : size_atom(e->module, l->sizes[i]);
   }
   bool ok = true;
-  for (int i = 0; i < h->params->n; i++)
-    ok &= make_param(e, l, &h->params->at[i], l->functions ? l->functions[i] : NULL, &l->params[i]);
+  for (int i = 0; i < h->params->n; i++) {
+    const char *name = h->params->at[i].name.text;
+    if (!strcmp(name, "_"))
+      name = arena_name(e->arena, arena_printf(e->arena, "unused%d", i));
+    ok &= make_param(e, l, &h->params->at[i], l->functions ? l->functions[i] : NULL, &l->params[i], name);
+  }
   if (!h->body)
     return ok && (l->root->is_unknown ? unknown_finish(e, l, h) : extern_finish(e, l, h));
+  const int nlambdas = e->lambdas->list.n;
   Form *t = function_value(e, h);
+  lambdas_check(e, nlambdas);
   return ok && t->kind != FORM_POISON && check_result_sizes(e, t) && finish_body(e, l, h, t);
 }
 
