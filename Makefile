@@ -18,6 +18,10 @@ FLEX ?= flex
 BISON ?= bison
 export CC LLVM_CONFIG LLVM_LINK
 
+# One short line a file, unless V=1 asks for the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@;)
+
 OPTIMISE ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wpedantic -Werror
 ALL_CFLAGS = -std=c11 $(WARNINGS) $(OPTIMISE) $(CFLAGS) $(SANITIZE) -ffunction-sections -fdata-sections
@@ -79,7 +83,8 @@ HEADERS := $(GENERATED:.c=.h)
 
 $(BUILD)/%.o: %.c Makefile | $(BUILD)/.deps $(HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ROOM_CFLAGS) $(ALL_CFLAGS) -c $< -o $@
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ROOM_CFLAGS) $(ALL_CFLAGS) -c $< -o $@
 
 $(BUILD)/codegen/%.o $(BUILD)/driver/run%.o: ROOM_CFLAGS = $(LLVM_CFLAGS)
 $(BUILD)/runtime/%.o: ROOM_CFLAGS = -fPIC
@@ -87,15 +92,18 @@ $(BUILD)/codegen/%.o $(BUILD)/driver/run%.o: $(BUILD)/config.mk
 
 $(BUILD)/frontend/%.c $(BUILD)/frontend/%.h &: frontend/%.l | $(BUILD)/.deps
 	@mkdir -p $(@D)
-	$(FLEX) -o $(BUILD)/frontend/$*.c --header-file=$(BUILD)/frontend/$*.h $<
+	$(call say,FLEX)
+	$(Q)$(FLEX) -o $(BUILD)/frontend/$*.c --header-file=$(BUILD)/frontend/$*.h $<
 
 $(BUILD)/frontend/%.c $(BUILD)/frontend/%.h &: frontend/%.y | $(BUILD)/.deps
 	@mkdir -p $(@D)
-	$(BISON) -Wall -Werror -o $(BUILD)/frontend/$*.c --defines=$(BUILD)/frontend/$*.h $<
+	$(call say,BISON)
+	$(Q)$(BISON) -Wall -Werror -o $(BUILD)/frontend/$*.c --defines=$(BUILD)/frontend/$*.h $<
 
 # What flex and bison write does not meet our warnings, and is not ours to mend.
 $(GENERATED_OBJECTS): $(BUILD)/frontend/%.o: $(BUILD)/frontend/%.c Makefile | $(HEADERS)
-	$(CC) $(ALL_CPPFLAGS) -Ifrontend $(ALL_CFLAGS) -Wno-sign-compare -Wno-unused-function \
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -Ifrontend $(ALL_CFLAGS) -Wno-sign-compare -Wno-unused-function \
 	  -Wno-unused-but-set-variable -c $< -o $@
 
 # -- Linking ---------------------------------------------------------------------------------------------------------------
@@ -103,20 +111,24 @@ $(GENERATED_OBJECTS): $(BUILD)/frontend/%.o: $(BUILD)/frontend/%.c Makefile | $(
 $(BUILD)/libcompiler.a: $(COMPILER_OBJECTS)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR)
+	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/libgradc.a: $(RUNTIME_OBJECTS)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR)
+	$(Q)$(AR) rcs $@ $^
 
 LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libcompiler.a $(BUILD)/libgradc.a $(LLVM_LIBS) -lm -lpthread
 
 $(BUILD)/gradc: $(DRIVER_OBJECTS) $(BUILD)/libcompiler.a $(BUILD)/libgradc.a $(BUILD)/config.mk
-	$(LINK)
+	$(call say,LINK)
+	$(Q)$(LINK)
 
 $(TOOLS): $(BUILD)/tools/%: $(BUILD)/tools/%.o $(BUILD)/libcompiler.a $(BUILD)/libgradc.a $(BUILD)/config.mk
-	$(LINK)
+	$(call say,LINK)
+	$(Q)$(LINK)
 
 $(BUILD)/include/%: runtime/%
 	@mkdir -p $(@D)
@@ -211,6 +223,6 @@ help:
 	@echo "make install    into PREFIX (/usr/local), under DESTDIR; make uninstall"
 	@echo "make deps       install what building and testing need, nothing else"
 	@echo "make layers, format, format-check, tidy, clean"
-	@echo "Variables: BUILD, CC, CFLAGS, LDFLAGS, PREFIX, DESTDIR, LLVM_CONFIG (of LLVM 19), LLVM_LINK=shared"
+	@echo "Variables: BUILD, CC, CFLAGS, LDFLAGS, PREFIX, DESTDIR, LLVM_CONFIG (of LLVM 19), LLVM_LINK=shared, V=1"
 
 -include $(wildcard $(BUILD)/*/*.d)
