@@ -276,6 +276,8 @@ const char *typeform_text(Elab *e, const TypeForm *t);
 /* ---- elab_function.c */
 Form *elab_call(Elab *e, Expr *x, const Kind *want); /* built-ins, functions, lambdas, struct constructors, operators */
 Form *elab_lambda(Elab *e, Expr *x);
+/* What stands in brackets as sizes, `what` being whose: "a function", "'zeros'".  NULL after an error. */
+const ExprList *bracket_sizes(Elab *e, const Bracket *b, const char *what);
 /* f[3]: a function with its declared sizes given. */
 Form *function_with_sizes(Elab *e, Range at, const Form *f, int n, const Size **sizes);
 bool derive_operator(const char *name, DeriveOp *op); /* grad, vjp .. unless shadowed */

@@ -3,20 +3,20 @@
 #include <string.h>
 
 /* ---- zeros[n], full[n](v) */
-static bool is_filled(Elab *e, const Expr *x) {
+bool expr_is_filled(Elab *e, const Expr *x) {
   return x->kind == EXPR_BRACKET && x->bracket.base->kind == EXPR_NAME && builtin_is_filled(x->bracket.base->name) &&
          !scope_lookup(e->scope, x->bracket.base->name);
 }
 
-static const ExprList *bracket_sizes(Elab *e, const Bracket *b) {
+const ExprList *bracket_sizes(Elab *e, const Bracket *b, const char *what) {
   ExprList *sizes = NEW(e->arena, ExprList);
   if (!b->items) {
-    elab_error(e, b->not_items, "sizes stand in these brackets");
+    elab_error(e, b->not_items, "%s takes sizes in brackets", what);
     return NULL;
   }
   for (int i = 0; i < b->items->n; i++) {
     if (b->items->at[i].is_slice) {
-      elab_error(e, b->items->at[i].at, "sizes stand in these brackets, not slices");
+      elab_error(e, b->items->at[i].at, "%s takes sizes in brackets, not a slice", what);
       return NULL;
     }
     vec_push(e->arena, *sizes, b->items->at[i].index);
@@ -24,14 +24,10 @@ static const ExprList *bracket_sizes(Elab *e, const Bracket *b) {
   return sizes;
 }
 
-const ExprList *filled_sizes(Elab *e, const Expr *x) {
-  return is_filled(e, x) ? bracket_sizes(e, &x->bracket) : NULL;
-}
-
 static Form *call_filled(Elab *e, Expr *x, const Kind *want) {
   Expr *callee = x->call.callee;
   const char *name = callee->bracket.base->name;
-  const ExprList *sizes = filled_sizes(e, callee);
+  const ExprList *sizes = bracket_sizes(e, &callee->bracket, arena_printf(e->arena, "'%s'", name));
   if (!sizes)
     return form_poison(e, x->at);
   if (x->call.arguments.n == 1 && !x->call.arguments.at[0].name.text && !strcmp(name, "full"))
@@ -95,13 +91,13 @@ Form *elab_call(Elab *e, Expr *x, const Kind *want) {
   if (x->kind == EXPR_VAR_CALL)
     return call_var(e, x);
   const Expr *callee = x->call.callee;
-  if (is_filled(e, callee))
+  if (expr_is_filled(e, callee))
     return call_filled(e, x, want);
   const bool is_sized = callee->kind == EXPR_BRACKET && callee->bracket.base->kind == EXPR_NAME;
   const char *name = callee->kind == EXPR_NAME ? callee->name : is_sized ? callee->bracket.base->name : NULL;
   const Binding *b = name ? scope_find(e, name) : NULL;
   if (b && b->kind == BIND_STRUCT) {
-    const ExprList *sizes = is_sized ? bracket_sizes(e, &callee->bracket) : NULL;
+    const ExprList *sizes = is_sized ? bracket_sizes(e, &callee->bracket, "a struct") : NULL;
     return is_sized && !sizes ? form_poison(e, x->at) : struct_construct(e, x, b->decl, sizes);
   }
   if (b && b->kind == BIND_KIND && !is_sized)

@@ -284,6 +284,6 @@ void exports_finish(Elab *e);
 /* Reserved in C or C++: "a keyword of C++", "a function of the C library"; NULL: free. */
 const char *c_symbol_reserved(const char *name);
 bool c_parameter_reserved(const char *name);
-/* zeros[n]: its sizes; NULL where x is no such thing, or has other things than sizes in its brackets. */
-const ExprList *filled_sizes(Elab *e, const Expr *x);
+/* zeros[n] and the like, which no declaration shadows. */
+bool expr_is_filled(Elab *e, const Expr *x);
 #endif

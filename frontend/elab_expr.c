@@ -24,8 +24,7 @@ static Form *elab_of(Elab *e, Expr *x, const Kind *want) {
     fill = base->call.arguments.at[0].value;
     base = base->call.callee;
   }
-  const ExprList *sizes = filled_sizes(e, base);
-  if (!sizes) {
+  if (!expr_is_filled(e, base)) {
     if (base->kind != EXPR_POISON) {
       DiagMessage *m = elab_error(e, at, "'of' gives a kind to zeros, ones, full, eye and iota only");
       diag_mend(e->diag, m, "to convert a value write %s(..)", type ? typeform_text(e, type) : "f32");
@@ -38,7 +37,9 @@ static Form *elab_of(Elab *e, Expr *x, const Kind *want) {
     elab_error(e, x->of.type->at, "a kind is needed here, not %s", typeform_text(e, type));
     return form_poison(e, x->at);
   }
-  return builtin_filled(e, x, base->bracket.base->name, sizes, fill, &type->type.kind, want);
+  const char *name = base->bracket.base->name;
+  const ExprList *sizes = bracket_sizes(e, &base->bracket, arena_printf(e->arena, "'%s'", name));
+  return sizes ? builtin_filled(e, x, name, sizes, fill, &type->type.kind, want) : form_poison(e, x->at);
 }
 
 static Form *elab_tuple(Elab *e, Expr *x) {

@@ -26,40 +26,21 @@ static Form *reduction(Elab *e, Expr *x, const Kind *want) {
   return form_poison(e, x->at);
 }
 
-/* The items as sizes: of a filled tensor or a function. */
-static bool sizes_only(Elab *e, const Bracket *b, const char *what, ExprList *sizes) {
-  if (!b->items) {
-    elab_error(e, b->not_items, "%s takes sizes in brackets", what);
-    return false;
-  }
-  for (int i = 0; i < b->items->n; i++) {
-    const IndexItem *item = &b->items->at[i];
-    if (item->is_slice) {
-      elab_error(e, item->at, "%s takes sizes in brackets, not a slice", what);
-      return false;
-    }
-    vec_push(e->arena, *sizes, item->index);
-  }
-  return true;
-}
-
 static Form *filled(Elab *e, Expr *x, const Kind *want) {
-  ExprList sizes = {0};
   const char *name = x->bracket.base->name;
-  if (!sizes_only(e, &x->bracket, arena_printf(e->arena, "'%s'", name), &sizes))
-    return form_poison(e, x->at);
-  return builtin_filled(e, x, name, &sizes, NULL, NULL, want);
+  const ExprList *sizes = bracket_sizes(e, &x->bracket, arena_printf(e->arena, "'%s'", name));
+  return sizes ? builtin_filled(e, x, name, sizes, NULL, NULL, want) : form_poison(e, x->at);
 }
 
 static Form *sized_function(Elab *e, Expr *x, const Form *f) {
-  ExprList exprs = {0};
-  if (!sizes_only(e, &x->bracket, "a function", &exprs))
+  const ExprList *exprs = bracket_sizes(e, &x->bracket, "a function");
+  if (!exprs)
     return form_poison(e, x->at);
-  const Size **sizes = NEW_ARRAY(e->arena, const Size *, exprs.n);
+  const Size **sizes = NEW_ARRAY(e->arena, const Size *, exprs->n);
   bool good = true;
-  for (int i = 0; i < exprs.n; i++)
-    good &= (sizes[i] = elab_size(e, exprs.at[i])) != NULL;
-  return good ? function_with_sizes(e, x->at, f, exprs.n, sizes) : form_poison(e, x->at);
+  for (int i = 0; i < exprs->n; i++)
+    good &= (sizes[i] = elab_size(e, exprs->at[i])) != NULL;
+  return good ? function_with_sizes(e, x->at, f, exprs->n, sizes) : form_poison(e, x->at);
 }
 
 static Form *indexed(Elab *e, Expr *x, const Form *base) {
