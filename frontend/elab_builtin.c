@@ -185,7 +185,7 @@ static bool match_argument(Elab *e, BuiltinCall *c, const Signature *s, const Ar
   if (a->name.text) {
     *seen_name = true;
     NearMiss near = near_miss_of(a->name.text);
-    for (i = 0; i < s->n && strcmp(s->names[i], a->name.text); i++)
+    for (i = 0; i < s->n && strcmp(s->names[i], a->name.text) != 0; i++)
       near_miss_try(&near, s->names[i]);
     if (i == s->n) {
       DiagMessage *m = elab_error(e, a->name.at, "'%s' has no parameter '%s'", c->f->name, a->name.text);

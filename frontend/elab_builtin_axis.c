@@ -21,7 +21,7 @@ static Form *map(Elab *e, Range at, Opcode op, const Form *x) {
 }
 
 Form *call_softmax(Elab *e, const BuiltinCall *c) {
-  unsigned axes;
+  unsigned axes = 0;
   const Form *x = softmax_operand(e, c, &axes);
   if (x->kind == FORM_POISON)
     return form_poison(e, c->at);
@@ -33,7 +33,7 @@ Form *call_softmax(Elab *e, const BuiltinCall *c) {
 }
 
 Form *call_log_softmax(Elab *e, const BuiltinCall *c) {
-  unsigned axes;
+  unsigned axes = 0;
   const Form *x = softmax_operand(e, c, &axes);
   if (x->kind == FORM_POISON)
     return form_poison(e, c->at);

@@ -64,7 +64,7 @@ Form *builtin_filled(Elab *e, Expr *x, const char *name, const ExprList *sizes, 
     dims[i] = elab_size(e, sizes->at[i]);
     ok = dims[i] && size_check(e, sizes->at[i]->at, dims[i]);
   }
-  if (fill && strcmp(name, "full")) {
+  if (fill && strcmp(name, "full") != 0) {
     elab_error(e, fill->at, "'%s' takes sizes only", name);
     ok = false;
   }

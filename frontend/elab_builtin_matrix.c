@@ -174,9 +174,9 @@ Form *call_cross(Elab *e, const BuiltinCall *c) {
 static Value *kron_element(Elab *e, const Form *t, Value *const *idx) {
   const Pair *p = t->recipe;
   Value *a[MAX_RANK], *b[MAX_RANK];
-  for (int i = 0; i < t->type.rank / 2; i++) {
-    a[i] = idx[2 * i];
-    b[i] = idx[2 * i + 1];
+  for (int i = 0, both = 0; both < t->type.rank; i++) {
+    a[i] = idx[both++];
+    b[i] = idx[both++];
   }
   return build_mul(&e->b, form_element(e, p->a, a), form_element(e, p->b, b));
 }
@@ -193,10 +193,10 @@ Form *call_kron(Elab *e, const BuiltinCall *c) {
                form_text(e, p->b));
     return form_poison(e, c->at);
   }
-  for (int i = 0; i < rank; i++) {
-    split[2 * i] = p->a->type.dims[i];
-    split[2 * i + 1] = p->b->type.dims[i];
-    dims[i] = size_mul(m, split[2 * i], split[2 * i + 1]);
+  for (int i = 0, both = 0; i < rank; i++) {
+    split[both++] = p->a->type.dims[i];
+    split[both++] = p->b->type.dims[i];
+    dims[i] = size_mul(m, p->a->type.dims[i], p->b->type.dims[i]);
   }
   const Kind k = p->a->type.kind;
   Form *f = form_lazy(e, c->at, type_tensor(m, k, 2 * rank, split), kron_element, p, false);

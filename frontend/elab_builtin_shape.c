@@ -215,7 +215,7 @@ Form *call_pad(Elab *e, const BuiltinCall *c) {
   if (x[1]->kind == FORM_POISON || !form_unify(e, 2, x, "the tensor and the value of 'pad'"))
     return form_poison(e, c->at);
   if (x[1]->type.rank) {
-    elab_error(e, c->arguments[2]->at, "the value of 'pad' is one scalar; this is %s", form_text(e, x[1]));
+    elab_error(e, x[1]->at, "the value of 'pad' is one scalar; this is %s", form_text(e, x[1]));
     return form_poison(e, c->at);
   }
   p->x = x[0];

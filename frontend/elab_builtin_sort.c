@@ -127,7 +127,7 @@ static Value *sorted_element(Elab *e, const Form *t, Value *const *idx) {
 Form *call_sort(Elab *e, const BuiltinCall *c) {
   Sort s = {0};
   Form *order = order_of(e, c, &s);
-  if (order->kind == FORM_POISON)
+  if (order->kind == FORM_POISON || !s.x)
     return order;
   Sorted *sorted = NEW(e->arena, Sorted);
   *sorted = (Sorted){.x = s.x, .order = order, .axis = s.axis};

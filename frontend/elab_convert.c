@@ -183,7 +183,8 @@ static bool takes_kind_of(const Form *literal, const Form *other) {
   const Kind k = other->type.kind;
   if (k == KIND_BOOL)
     return false;
-  return literal->is_literal ? literal->type.kind == KIND_I64 || kind_is_float(k) : form_adapts(literal) && kind_is_float(k);
+  return literal->is_literal ? literal->type.kind == KIND_I64 || kind_is_float(k)
+                             : form_adapts(literal) && kind_is_float(k);
 }
 
 static bool same_tensors(Elab *e, Form **a, Form **b, const char *what) {

@@ -128,8 +128,10 @@ typedef struct SubTensor {
 static Value *sub_tensor_element(Elab *e, const Form *t, Value *const *idx) {
   const SubTensor *s = t->recipe;
   Value *all[MAX_RANK];
-  for (int i = 0; i < s->of->type.rank; i++)
-    all[i] = i < s->n ? s->first[i] : idx[i - s->n];
+  for (int i = 0; i < s->n; i++)
+    all[i] = s->first[i];
+  for (int i = 0; i < t->type.rank; i++)
+    all[s->n + i] = idx[i];
   return form_element(e, s->of, all);
 }
 
