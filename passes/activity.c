@@ -1,8 +1,8 @@
-/* Activity analysis by repeated sweeps: forward for varied, backward for useful, until nothing changes (carries make
-   more than one sweep needed, as many as the loops are deep). */
+/* Activity analysis by repeated sweeps: forward for varied, backward for useful and steep, until nothing changes
+   (carries make more than one sweep needed, as many as the loops are deep). */
 #include "passes/activity.h"
 
-enum { VARIED = 1, USEFUL = 2 };
+enum { VARIED = 1, USEFUL = 2, STEEP = 4 };
 
 static unsigned char get(const Activity *a, const Value *v) {
   return v->uid >= a->base && v->uid - a->base < a->cap ? a->flags[v->uid - a->base] : 0;
@@ -32,13 +32,13 @@ static bool flow(Activity *a, const Value *from, const Value *to, unsigned char 
 
 typedef struct Sweep {
   Activity *a;
+  unsigned char flag; /* VARIED goes forward, the others backward */
   bool changed;
-  bool forward;
 } Sweep;
 
 /* One edge of the program, taken in the direction of the sweep. */
 static void edge(Sweep *s, const Value *from, const Value *to) {
-  if (s->forward ? flow(s->a, from, to, VARIED) : flow(s->a, to, from, USEFUL))
+  if (s->flag == VARIED ? flow(s->a, from, to, VARIED) : flow(s->a, to, from, s->flag))
     s->changed = true;
 }
 
@@ -53,6 +53,39 @@ static void differentiable_operands(const Op *op, int *from, int *to) {
   case OP_UPDATE: *to = 2; break;
   default: break;
   }
+}
+
+/* Where the slope of a plain operation may be infinite the operand is steep.  A steep result makes operands steep where
+   the slope is a number of its own; that of a square is 0 where an infinite one follows (sqrt of a sum of squares). */
+static void sweep_steep(Sweep *s, const Op *op) {
+  int from = 0, to = 0;
+  switch (op->code) {
+  case OP_SQRT:
+  case OP_CBRT:
+  case OP_POW:
+  case OP_ASIN:
+  case OP_ACOS:
+  case OP_ACOSH: s->changed |= set(s->a, op->operands[0], STEEP); return;
+  case OP_MUL:
+  case OP_MULZ: to = op->operands[0] == op->operands[1] ? 0 : 2; break;
+  case OP_DIV:
+  case OP_DIVZ: to = 1; break;
+  case OP_ADD:
+  case OP_SUB:
+  case OP_NEG:
+  case OP_CAST:
+  case OP_MIN:
+  case OP_MAX:
+  case OP_FULL:
+  case OP_RESHAPE:
+  case OP_SELECT:
+  case OP_ATTACH:
+  case OP_INDEX:
+  case OP_UPDATE: differentiable_operands(op, &from, &to); break;
+  default: break;
+  }
+  for (int i = from; i < to; i++)
+    edge(s, op->operands[i], op->results[0]);
 }
 
 static void sweep_region(Sweep *s, Region *r);
@@ -96,7 +129,7 @@ static void sweep_while(Sweep *s, const Op *op) {
 
 static void sweep_if(Sweep *s, const Op *op) {
   for (int pass = 0; pass < 2; pass++) {
-    if (pass == (s->forward ? 0 : 1))
+    if (pass == (s->flag == VARIED ? 0 : 1))
       for (int r = 0; r < 2; r++)
         sweep_region(s, op->regions[r]);
     for (int i = 0; i < op->nresults; i++)
@@ -107,13 +140,17 @@ static void sweep_if(Sweep *s, const Op *op) {
 
 static void sweep_op(Sweep *s, const Op *op) {
   int from, to;
+  if (s->flag == STEEP && op_info[op->code].group != GROUP_FLOW && op->nresults) {
+    sweep_steep(s, op);
+    return;
+  }
   switch (op->code) {
   case OP_LOOP: sweep_loop(s, op); return;
   case OP_WHILE: sweep_while(s, op); return;
   case OP_IF: sweep_if(s, op); return;
   case OP_ACC_ADD: edge(s, op->operands[1], op->operands[0]); return;
   case OP_CALL: /* whatever float goes in may change whatever float comes out */
-    for (int i = 0; i < op->noperands; i++)
+    for (int i = 0; i < op->noperands && s->flag != STEEP; i++)
       for (int k = 0; k < op->nresults; k++)
         edge(s, op->operands[i], op->results[k]);
     return;
@@ -131,7 +168,7 @@ static void sweep_op(Sweep *s, const Op *op) {
 }
 
 static void sweep_region(Sweep *s, Region *r) {
-  if (s->forward)
+  if (s->flag == VARIED)
     for (Op *op = r->first; op; op = op->next)
       sweep_op(s, op);
   else
@@ -149,8 +186,8 @@ Activity activity_of(Func *f, const bool *wrt, const bool *results) {
   for (int i = 0; i < f->body->nyields; i++)
     if (!results || results[i])
       set(&a, f->body->yields[i], USEFUL);
-  for (int direction = 0; direction < 2; direction++) {
-    Sweep s = {.a = &a, .forward = direction == 0};
+  for (unsigned char flag = VARIED; flag <= STEEP; flag *= 2) {
+    Sweep s = {.a = &a, .flag = flag};
     do {
       s.changed = false;
       sweep_region(&s, f->body);
@@ -160,12 +197,15 @@ Activity activity_of(Func *f, const bool *wrt, const bool *results) {
 }
 
 bool value_is_active(const Activity *a, const Value *v) {
-  return get(a, v) == (VARIED | USEFUL);
+  return (get(a, v) & (VARIED | USEFUL)) == (VARIED | USEFUL);
+}
+
+bool value_is_steep(const Activity *a, const Value *v) {
+  return get(a, v) == (VARIED | USEFUL | STEEP);
 }
 
 void activity_mark(Activity *a, const Value *v, const Value *like) {
-  set(a, v, get(a, like) & VARIED);
-  set(a, v, get(a, like) & USEFUL);
+  set(a, v, get(a, like));
 }
 
 static void mark_copy(const Value *from, Value *to, void *arg) {

@@ -163,9 +163,10 @@ static void adjoint_scalar(Adjoint *a, Frame *f, const Op *op) {
   Value *y_bar = bar_get(f, op->results[0]);
   if (!y_bar)
     return;
+  const bool steep = value_is_steep(&a->activity, op->results[0]);
   for (int k = 0; k < op->noperands; k++)
     if (!value_is_const(op->operands[k]) && value_is_active(&a->activity, op->operands[k]))
-      bar_add(a, f, op->operands[k], linear_apply(&a->b, op, k, y_bar));
+      bar_add(a, f, op->operands[k], (steep ? linear_apply_steep : linear_apply)(&a->b, op, k, y_bar));
 }
 
 /* full: the sum of all elements. */

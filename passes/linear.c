@@ -130,15 +130,19 @@ Value *linear_quotient(Builder *b, Value *v, Value *divisor) {
 typedef struct Linear {
   Builder *b;
   const Op *op;
-  Kind kind; /* of the result */
+  Kind kind;  /* of the result */
+  bool steep; /* v may be infinite */
 } Linear;
 
 #define X (l->op->operands[0])
 #define Y (l->op->operands[1])
 #define R (l->op->results[0])
 #define RULE(code) static Value *linear_##code(const Linear *l, int k, Value *v)
-#define TIMES(factor) linear_product(l->b, v, (factor))
+#define TIMES(factor) product(l, v, (factor))
 #define OVER(divisor) linear_quotient(l->b, v, (divisor))
+static Value *product(const Linear *l, Value *v, Value *factor) {
+  return l->steep ? build_binary(l->b, OP_MULZ, v, factor) : linear_product(l->b, v, factor);
+}
 static Value *number(const Linear *l, double c) {
   return build_float(l->b, l->kind, c);
 }
@@ -247,7 +251,7 @@ RULE(MULZ) {
 /* y = a / b: v / b, and for b that times -y. */
 RULE(DIV) {
   Value *quotient = OVER(Y);
-  return k ? neg(l, linear_product(l->b, quotient, R)) : quotient;
+  return k ? neg(l, product(l, quotient, R)) : quotient;
 }
 RULE(DIVZ) {
   Value *quotient = build_binary(l->b, OP_DIVZ, v, Y);
@@ -309,11 +313,19 @@ static LinearRule *const rules[OP_COUNT] = {
 #undef OP
 };
 
-Value *linear_apply(Builder *b, const Op *op, int k, Value *v) {
+static Value *apply(Builder *b, const Op *op, int k, Value *v, bool steep) {
   if (!kind_is_float(op->operands[k]->type.kind) || !kind_is_float(op->results[0]->type.kind))
     return NULL;
   if (!rules[op->code])
     internal_error("'%s' is no scalar operation", op_info[op->code].name);
-  const Linear l = {.b = b, .op = op, .kind = op->results[0]->type.kind};
+  const Linear l = {.b = b, .op = op, .kind = op->results[0]->type.kind, .steep = steep};
   return rules[op->code](&l, k, v);
+}
+
+Value *linear_apply(Builder *b, const Op *op, int k, Value *v) {
+  return apply(b, op, k, v, false);
+}
+
+Value *linear_apply_steep(Builder *b, const Op *op, int k, Value *v) {
+  return apply(b, op, k, v, true);
 }

@@ -2,7 +2,8 @@
    - prod: the factors become a stack, and a loop carries p * x over it.  Its adjoint is then right at zeros, to any
    order.
    - checkpoint: a loop of T steps becomes G loops of at most S steps.  The adjoint of the outer records G states, the
-     reverse of each of its iterations runs the inner again and records S: with S = ceil(sqrt(T)) both are O(sqrt T). */
+     reverse of each of its iterations runs the inner again and records S: with S = ceil(sqrt(T)) both are O(sqrt T).
+   - the square of sqrt(x), or of norm(x), has the derivatives of x, also at 0, where those of sqrt are infinite. */
 #include "ir/raw.h"
 #include "passes/passes_internal.h"
 
@@ -97,8 +98,36 @@ static void prepare_checkpoint(Builder *b, const Op *op, ValueMap *map) {
     map_put(map, op->results[i], outer->results[i]);
 }
 
+/* The x of sqrt(x), also under the guard that norm and std have at 0; *negative says that v is -sqrt(x). */
+static Value *under_root(Value *v, bool *negative) {
+  *negative = v->def && v->def->code == OP_NEG;
+  if (*negative)
+    v = v->def->operands[0];
+  if (v->def && v->def->code == OP_SELECT) {
+    Value *root = v->def->operands[1], *other = v->def->operands[2];
+    if (other->def && other->def->code == OP_ATTACH && other->def->operands[0] == root)
+      v = root;
+  }
+  return v->def && v->def->code == OP_SQRT ? v->def->operands[0] : NULL;
+}
+
+static bool prepare_square(Builder *b, const Op *op, ValueMap *map) {
+  bool minus[2];
+  Value *x = under_root(op->operands[0], &minus[0]);
+  if (!x || under_root(op->operands[1], &minus[1]) != x)
+    return false;
+  Value *square = build_mul(b, map_value(map, op->operands[0]), map_value(map, op->operands[1]));
+  Value *derivative = map_value(map, x);
+  if (minus[0] != minus[1])
+    derivative = build_neg(b, derivative);
+  map_put(map, op->results[0], build_binary(b, OP_ATTACH, square, derivative));
+  return true;
+}
+
 bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg) {
   (void)arg;
+  if (op->code == OP_MUL)
+    return prepare_square(b, op, map);
   if (op->code != OP_LOOP)
     return false;
   const LoopInfo *info = op->at.loop;
