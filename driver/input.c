@@ -1,5 +1,6 @@
 /* From a file's name to a module: reading, elaborating or parsing, and the passes. */
 #include "driver/driver.h"
+#include "driver/runtime_symbols.h"
 #include "frontend/elaborate.h"
 #include "ir/parse_ir.h"
 #include "passes/passes.h"
@@ -60,7 +61,8 @@ Module *session_module(Session *s, const char *path) {
   m->strict |= s->options->strict;
   m->fast_math |= s->options->fast_math;
   m->unchecked |= s->options->unchecked;
-  return m;
+  m->find_kernel = kernel_find;
+  return kernels_check(m) ? m : NULL;
 }
 
 bool session_passes(Session *s, Module *m, bool whole_pipeline) {

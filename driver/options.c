@@ -69,6 +69,11 @@ static void print_help(void) {
              s->value ? s->value : "");
     printf("  %-20s %s\n", left, s->help);
   }
+  puts("\narguments of run and gradcheck; sizes are found from shapes, or given as n=3:\n"
+       "  x=0.5 on=true w=[[1,2],[3,4]]    numbers\n"
+       "  x=data.npy x=table.csv           files\n"
+       "  x=rand x=rand(3,4)               uniform in [0, 1), of the shape that the sizes say or of this one;\n"
+       "  x='rand(3,4; -2,5)'              in [-2, 5); likewise randn, zeros, ones, iota (0, 1, ..)");
   puts("\nExit status: 0, 1 for an error in the input, 2 for a wrong command line, 70 for an internal error.");
 }
 

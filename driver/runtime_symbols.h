@@ -5,4 +5,7 @@
 
 extern const JitSymbol runtime_symbols[];
 const char *runtime_last_error(void);
+Kernel *kernel_find(const char *name); /* NULL: there is none */
+/* False, with an error, where a module declares a kernel otherwise than the runtime has it. */
+bool kernels_check(Module *m);
 #endif
