@@ -1,4 +1,5 @@
-/* Arrays between the outside and functions: files, the command line, printing, calling.  Shared by run and gradcheck. */
+/* Arrays between the outside and functions: files, the command line, printing, calling.  Shared by run and gradcheck.
+ */
 #ifndef GRADC_DRIVER_ARRAYS_H
 #define GRADC_DRIVER_ARRAYS_H
 #include "driver/driver.h"
