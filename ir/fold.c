@@ -179,6 +179,62 @@ static Value *fold_size_comparison(Builder *b, Opcode op, Value *x, Value *y) {
   }
 }
 
+/* True where v is never negative by the way it is made (it may be NaN). */
+static bool is_nonnegative(const Value *v, int depth) {
+  const Op *op = v->def;
+  double c;
+  if (value_is_float_const(v, &c))
+    return c >= 0;
+  if (!op || depth == 0)
+    return false;
+  switch (op->code) {
+  case OP_ABS:
+  case OP_SQRT:
+  case OP_EXP:
+  case OP_HYPOT: return true;
+  case OP_MUL:
+    return op->operands[0] == op->operands[1] ||
+           (is_nonnegative(op->operands[0], depth - 1) && is_nonnegative(op->operands[1], depth - 1));
+  case OP_ADD:
+  case OP_DIV: return is_nonnegative(op->operands[0], depth - 1) && is_nonnegative(op->operands[1], depth - 1);
+  case OP_POWI: return op->at.i % 2 == 0;
+  case OP_LOOP: {
+    const LoopInfo *info = op->at.loop;
+    const int out = v->index - info->ncarries - info->naccs;
+    return out >= 0 && info->outs[out] == OUT_SUM &&
+           is_nonnegative(op->regions[0]->yields[info->ncarries + out], depth - 1);
+  }
+  default: return false;
+  }
+}
+
+/* The operand of a square root that is squared: the one identity that is not exact to the last bit.  It is taken
+   because it is the more accurate side, and because a norm squared is then smooth at the zero vector, to every order.
+ */
+static Value *squared_root(const Value *x, const Value *y) {
+  enum { DEPTH = 8 };
+  if (x != y || !x->def || x->def->code != OP_SQRT || !is_nonnegative(x->def->operands[0], DEPTH))
+    return NULL;
+  return x->def->operands[0];
+}
+
+static bool is_negation(const Value *v) {
+  return v->def && v->def->code == OP_NEG && kind_is_float(v->type.kind);
+}
+
+static Value *fold_product(Builder *b, Value *const *x) {
+  Value *root = squared_root(x[0], x[1]);
+  if (root)
+    return root;
+  if (is_negation(x[0]) && is_negation(x[1]))
+    return build_mul(b, x[0]->def->operands[0], x[1]->def->operands[0]);
+  if (is_negation(x[0]) && !value_is_const(x[1]))
+    return build_neg(b, build_mul(b, x[0]->def->operands[0], x[1]));
+  if (is_negation(x[1]) && !value_is_const(x[0]))
+    return build_neg(b, build_mul(b, x[0], x[1]->def->operands[0]));
+  return NULL;
+}
+
 static Value *fold_identity(Builder *b, Opcode op, Kind result, Value *const *x, int64_t attr) {
   const bool integer = kind_is_int(result);
   int64_t c;
@@ -200,7 +256,9 @@ static Value *fold_identity(Builder *b, Opcode op, Kind result, Value *const *x,
       return x[1];
     if (is_float(x[1], -1.0) || is_float(x[0], -1.0))
       return build_neg(b, is_float(x[1], -1.0) ? x[0] : x[1]);
-    return integer && (is_int(x[0], 0) || is_int(x[1], 0)) ? build_int(b, result, 0) : NULL;
+    if (integer)
+      return is_int(x[0], 0) || is_int(x[1], 0) ? build_int(b, result, 0) : NULL;
+    return fold_product(b, x);
   case OP_MULZ:
     if (is_one(x[1]))
       return x[0];
