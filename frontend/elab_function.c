@@ -227,7 +227,8 @@ static bool make_function(Elab *e, Lowered *l, const Header *h, const Scope *cal
   e->scope->frame = frame;
   e->top = l->root->top;
   e->loop = NULL;
-  e->holes = NULL;
+  if (!l->lift)
+    e->holes = NULL; /* a lifted function may give a range to an index around it */
   e->comprehension_depth = 0;
   l->sizes = NEW_ARRAY(e->arena, Value *, h->nsizes);
   l->params = NEW_ARRAY(e->arena, LoweredParam, h->params->n);

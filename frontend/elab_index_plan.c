@@ -20,7 +20,11 @@ static void note_unfixed(Value *v, void *arg) {
 }
 
 bool size_is_fixed(Elab *e, const Size *s, const Value **culprit) {
-  FixedArg arg = {.func = e->b.func};
+  return size_is_fixed_in(e->b.func, s, culprit);
+}
+
+bool size_is_fixed_in(const Func *f, const Size *s, const Value **culprit) {
+  FixedArg arg = {.func = f};
   size_values(s, note_unfixed, &arg);
   if (culprit)
     *culprit = arg.culprit;

@@ -86,6 +86,29 @@ Value *lift_value(Elab *e, Value *v) {
   return capture(e, e->lift, v);
 }
 
+static Value *captured_from(const Lift *lift, const Value *v) {
+  for (int i = 0; i < lift->captures.n; i++)
+    if (lift->captures.at[i].to == v)
+      return lift->captures.at[i].from;
+  return NULL;
+}
+
+static const Size *atom_outward(Value *v, void *arg) {
+  const SizeCapture *c = arg;
+  Value *from = captured_from(c->lift, v);
+  return from ? size_atom(c->e->module, from) : NULL;
+}
+
+bool lift_outward(Elab *e, const Lift *lift, Value **v, const Size **s) {
+  Value *from = captured_from(lift, *v);
+  if (!from)
+    return false;
+  SizeCapture c = {.e = e, .lift = (Lift *)lift};
+  *v = from;
+  *s = size_map(e->module, *s, atom_outward, &c);
+  return true;
+}
+
 static Form *lift_parts(Elab *e, Form *t) {
   Form **parts = NULL;
   for (int i = 0; i < t->nparts; i++) {

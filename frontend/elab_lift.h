@@ -21,6 +21,9 @@ Lift *lift_begin(Elab *e, const char *name, Range at);
 Value *lift_value(Elab *e, Value *v);
 const Size *lift_size(Elab *e, const Size *s);
 Type lift_type(Elab *e, Type t);
+/* The other way, by one function: what a captured value, and a size beside it, are in the function around. False where
+   v is not captured by this lift. */
+bool lift_outward(Elab *e, const Lift *lift, Value **v, const Size **s);
 Form *lift_form(Elab *e, Form *t);
 const TypeForm *typeform_here(Elab *e, const TypeForm *t);
 /* Adds a size after the sizes that there are, moving the other parameters. */

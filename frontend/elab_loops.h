@@ -49,6 +49,7 @@ IndexPlan *plan_continue(Elab *e, Range at, const IndexPlan *p, const IndexItemL
 /* Whether s is made of the function's sizes alone, and so can be a size of a tensor; *culprit: a value that it must not
  * use. */
 bool size_is_fixed(Elab *e, const Size *s, const Value **culprit);
+bool size_is_fixed_in(const Func *f, const Size *s, const Value **culprit);
 
 /* ---- elab_index.c */
 /* The position of the field that x names in a struct, or a tuple with names; -1 after an error. */

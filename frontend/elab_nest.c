@@ -1,20 +1,34 @@
 /* The loops of a comprehension or reduction: ranges, indices, filter; indices that find their range in the body.
 
    A bare index is a hole: its loop begins without an extent, and the first axis that the index meets alone gives it. */
+#include "frontend/elab_lift.h"
 #include "frontend/elab_loops.h"
 #include <string.h>
 
-bool index_hole_meets(Elab *e, Value *i, const Size *s, Range at) {
+static IndexHole *find_hole(const Elab *e, const Value *i) {
   IndexHole *h = e->holes;
   while (h && loop_index(h->loop, h->index) != i)
     h = h->outer;
+  return h;
+}
+
+/* In a function that is being lifted, the index may be one of the function around. */
+bool index_hole_meets(Elab *e, Value *i, const Size *s, Range at) {
+  const Size *here = s;
+  const Lift *lift = e->lift;
+  IndexHole *h = find_hole(e, i);
+  while (!h && lift && lift_outward(e, lift, &i, &s)) {
+    h = find_hole(e, i);
+    lift = lift->outer;
+  }
   if (!h)
     return false;
   if (h->extent) {
-    sizes_agree(e, at, h->extent, s, arena_printf(e->arena, "the ranges of index '%s'", h->range->name.text));
+    sizes_agree(e, at, lift_size(e, h->extent), here,
+                arena_printf(e->arena, "the ranges of index '%s'", h->range->name.text));
     return true; /* if they do not, that was reported */
   }
-  if (!size_is_fixed(e, s, NULL))
+  if (!size_is_fixed_in(h->loop->parent->func, s, NULL))
     return false;
   h->extent = s;
   h->met_at = at;
