@@ -4,13 +4,16 @@
    Conventions of the code:
      i1 in registers, a byte of 0 or 1 in memory, for bool; i64 for sizes and indices.
      A function of the IR becomes
-         i32 status  name.ad(ptr context, ptr work, its parameters.., a pointer for each result)
-     with scalars by value, tensors as pointers.  Memory that is written overlaps nothing that the function reads.
-     A check that fails leaves the function with a status; whoever acquired memory gives it back. */
+         i32 status  name.ad(ptr context, ptr work, i64 wanted, its parameters.., a pointer for each result)
+     with scalars by value, tensors as pointers; `wanted` is the set of results that are (codegen/wanted.c).  Memory
+   that is written overlaps nothing that the function reads. A check that fails leaves the function with a status;
+   whoever acquired memory gives it back. */
 #ifndef GRADC_CODEGEN_BODY_H
 #define GRADC_CODEGEN_BODY_H
 #include "codegen/lower.h"
 #include "codegen/workspace.h"
+
+enum { FIRST_PARAM = 3 }; /* of an LLVM function, before the function's own */
 
 typedef struct SizeCache SizeCache;
 
@@ -42,6 +45,7 @@ typedef struct Body {
   LLVMBuilderRef entry; /* in the first block, for what is computed once: before its last instruction */
   LLVMValueRef *params; /* by number of the function's parameter */
   LLVMValueRef context, work;
+  LLVMValueRef wanted;             /* NULL: all that is made is */
   LLVMValueRef *slots;             /* addresses in the workspace, by slot of the plan */
   LLVMMetadataRef *scope, *others; /* alias scopes by slot; NULL where there are too many */
   SizeCache *sizes;
@@ -148,6 +152,9 @@ typedef struct CountedLoop {
 } CountedLoop;
 void counted_begin(Body *b, CountedLoop *l, LLVMValueRef n, const char *name);
 void counted_end(Body *b, CountedLoop *l);
+
+/* ---- lower_kernel.c */
+void lower_kernel_call(Body *b, const Op *op);
 
 /* ---- lower_func.c, lower_export.c */
 void declare_func(Unit *u, Func *f);

@@ -120,6 +120,7 @@ LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef co
   for (int i = 0; i < order.n; i++) {
     Func *f = order.at[i];
     func_note(f)->storage = storage_analyse(f);
+    wanted_analyse(func_note(f)->storage);
     func_note(f)->plan = workspace_plan(func_note(f)->storage);
     declare_func(&u, f);
     work_function(&u, f);

@@ -221,17 +221,30 @@ static void release(Body *b, LLVMValueRef work) {
   begin_block(b, after);
 }
 
+/* The set of outputs that are not NULL. */
+static LLVMValueRef wanted_results(const ExportCode *e) {
+  const Body *b = &e->body;
+  Unit *u = b->unit;
+  LLVMValueRef set = const_i64(u, 0);
+  for (int i = 0; i < b->func->nresults; i++) {
+    LLVMValueRef bit = const_i64(u, (int64_t)wanted_bit(i)), is_null = LLVMBuildIsNull(b->at, e->outputs[i], "");
+    set = LLVMBuildOr(b->at, set, LLVMBuildSelect(b->at, is_null, const_i64(u, 0), bit, ""), "");
+  }
+  return set;
+}
+
 /* Calls the function on a workspace of which `room` bytes are left after the fixed parts.  */
 static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool acquired) {
   Body *b = &e->body;
   Unit *u = b->unit;
   Func *f = b->func;
   const bool uses_context = b->plan->uses_context;
-  LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, 2 + f->body->nparams + f->nresults);
+  LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, FIRST_PARAM + f->body->nparams + f->nresults);
   int n = 0;
   LLVMValueRef planned = uses_context ? moved(b, work, const_i64(u, CONTEXT_BYTES)) : work;
   args[n++] = uses_context ? work : LLVMConstNull(u->ptr);
   args[n++] = planned;
+  args[n++] = wanted_results(e);
   for (int i = 0; i < f->body->nparams; i++)
     args[n++] = b->params[i];
   LLVMValueRef next = e->no_work ? work : moved(b, work, fixed_bytes(b)), *computed = args + n;

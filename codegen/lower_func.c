@@ -9,10 +9,11 @@ static void mark_param(Unit *u, LLVMValueRef f, unsigned i, const char *name) {
 void declare_func(Unit *u, Func *f) {
   FuncNote *note = func_note(f);
   const int nparams = f->body->nparams;
-  LLVMTypeRef *types = NEW_ARRAY(u->arena, LLVMTypeRef, 2 + nparams + f->nresults);
+  LLVMTypeRef *types = NEW_ARRAY(u->arena, LLVMTypeRef, FIRST_PARAM + nparams + f->nresults);
   int n = 0;
   types[n++] = u->ptr;
   types[n++] = u->ptr;
+  types[n++] = u->i64;
   for (int i = 0; i < nparams; i++) {
     const Type t = f->body->params[i]->type;
     types[n++] = t.rank ? u->ptr : type_of_kind(u, t.kind);
@@ -28,13 +29,13 @@ void declare_func(Unit *u, Func *f) {
   for (int i = 0; i < nparams; i++) {
     if (!f->body->params[i]->type.rank)
       continue;
-    mark_param(u, note->code, (unsigned)i + 2, "noalias");
-    mark_param(u, note->code, (unsigned)i + 2, "readonly");
-    mark_param(u, note->code, (unsigned)i + 2, "nocapture");
+    mark_param(u, note->code, (unsigned)i + FIRST_PARAM, "noalias");
+    mark_param(u, note->code, (unsigned)i + FIRST_PARAM, "readonly");
+    mark_param(u, note->code, (unsigned)i + FIRST_PARAM, "nocapture");
   }
   for (int i = 0; i < f->nresults; i++) {
-    mark_param(u, note->code, (unsigned)(i + 2 + nparams), "noalias");
-    mark_param(u, note->code, (unsigned)(i + 2 + nparams), "nocapture");
+    mark_param(u, note->code, (unsigned)(i + FIRST_PARAM + nparams), "noalias");
+    mark_param(u, note->code, (unsigned)(i + FIRST_PARAM + nparams), "nocapture");
   }
 }
 
@@ -61,10 +62,11 @@ static void bind_params(Body *b) {
   const Func *f = b->func;
   b->context = LLVMGetParam(b->code, 0);
   b->work = LLVMGetParam(b->code, 1);
+  b->wanted = f->nresults > 1 ? LLVMGetParam(b->code, 2) : NULL;
   b->params = NEW_ARRAY(b->unit->arena, LLVMValueRef, f->body->nparams);
   for (int i = 0; i < f->body->nparams; i++) {
     const Value *v = f->body->params[i];
-    b->params[i] = LLVMGetParam(b->code, (unsigned)i + 2);
+    b->params[i] = LLVMGetParam(b->code, (unsigned)i + FIRST_PARAM);
     if (v->name)
       LLVMSetValueName2(b->params[i], v->name, strlen(v->name));
     set_value(v, b->params[i]);
@@ -74,7 +76,7 @@ static void bind_params(Body *b) {
 }
 
 static LLVMValueRef result_pointer(Body *b, int i) {
-  return LLVMGetParam(b->code, (unsigned)(2 + b->func->body->nparams + i));
+  return LLVMGetParam(b->code, (unsigned)(FIRST_PARAM + b->func->body->nparams + i));
 }
 
 void lower_func(Unit *u, Func *f) {

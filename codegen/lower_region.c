@@ -93,17 +93,42 @@ static void lower_extern_call(Body *b, const Op *op) {
   set_value(op->results[0], code);
 }
 
+static LLVMValueRef wanted_test(Body *b, uint64_t wants);
+
+/* The results of a call that are for something wanted. */
+static LLVMValueRef wanted_of_callee(Body *b, const Op *op) {
+  Unit *u = b->unit;
+  LLVMValueRef set = const_i64(u, 0);
+  uint64_t always = 0;
+  for (int i = 0; i < op->nresults; i++) {
+    const uint64_t wants = note_of(op->results[i])->wants;
+    if (!b->wanted || wants == op_note(op)->wants) {
+      always |= wanted_bit(i);
+      continue;
+    }
+    LLVMValueRef bit =
+        LLVMBuildSelect(b->at, wanted_test(b, wants), const_i64(u, (int64_t)wanted_bit(i)), const_i64(u, 0), "");
+    set = LLVMBuildOr(b->at, set, bit, "");
+  }
+  return LLVMBuildOr(b->at, set, const_i64(u, (int64_t)always), "");
+}
+
 static void lower_call(Body *b, const Op *op) {
   Unit *u = b->unit;
   const Func *callee = op->at.callee;
+  if (func_is_kernel(callee)) {
+    lower_kernel_call(b, op);
+    return;
+  }
   if (callee->is_extern) {
     lower_extern_call(b, op);
     return;
   }
-  LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, 2 + op->noperands + op->nresults);
+  LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, FIRST_PARAM + op->noperands + op->nresults);
   int n = 0;
   args[n++] = func_note(callee)->plan->uses_context ? b->context : LLVMConstNull(u->ptr);
   args[n++] = op_note(op)->area ? address_of(b, op_note(op)->area) : LLVMConstNull(u->ptr);
+  args[n++] = wanted_of_callee(b, op);
   for (int i = 0; i < op->noperands; i++)
     args[n++] = value_code(b, op->operands[i]);
   const int first_result = n;
@@ -178,15 +203,103 @@ static void lower_op(Body *b, const Op *op) {
   }
 }
 
+/* ---- work that only some results need
+   A run of operations that are for the same results, and not for all that the region is for, is jumped over where none
+   of those is wanted, if there is work or a check in it, or if it needs what was jumped over before.  Values of it are
+   then undefined, but tensors have their place all the same, so that a copy of one is harmless. */
+static bool worth_guarding(const Op *op) {
+  if (op->nregions || op->code == OP_CALL || op->code == OP_FULL || op->code == OP_UPDATE)
+    return true;
+  if (op_info[op->code].effect == EFFECT_CHECK && (op->code != OP_INDEX || op->at.checks))
+    return true;
+  for (int i = 0; i < op->noperands; i++)
+    if (note_of(op->operands[i])->guarded)
+      return true;
+  return op->code == OP_ACC_ADD && op->operands[1]->type.rank;
+}
+
+/* The last operation of the run that begins with op, or NULL where it is not to be guarded. */
+static const Op *guarded_run(const Body *b, const Op *op, uint64_t region_wants) {
+  const uint64_t wants = op_note(op)->wants;
+  if (!b->wanted || wants == region_wants)
+    return NULL;
+  const Op *last = op;
+  bool worth = worth_guarding(op);
+  while (last->next && op_note(last->next)->wants == wants) {
+    last = last->next;
+    worth = worth || worth_guarding(last);
+  }
+  return worth ? last : NULL;
+}
+
+static LLVMValueRef wanted_test(Body *b, uint64_t wants) {
+  LLVMValueRef set = LLVMBuildAnd(b->at, b->wanted, const_i64(b->unit, (int64_t)wants), "");
+  return LLVMBuildICmp(b->at, LLVMIntNE, set, const_i64(b->unit, 0), "");
+}
+
+/* What a value is where it has not been made. */
+static LLVMValueRef unmade(Body *b, const Value *v) {
+  const Storage *s = note_of(v)->storage;
+  if (s && s->kind == STORAGE_VIEW)
+    return address_of(b, place_of(s->owners.at[0]));
+  return LLVMGetUndef(LLVMTypeOf(value_code(b, v)));
+}
+
+/* After the run: values made in it get codes that hold whether it was jumped over or not. */
+static void merge_values(Body *b, const Op *first, const Op *last, LLVMBasicBlockRef skipped, LLVMBasicBlockRef made) {
+  for (const Op *op = first;; op = op->next) {
+    for (int i = 0; i < op->nresults; i++) {
+      const Value *v = op->results[i];
+      const Storage *s = note_of(v)->storage;
+      note_of(v)->guarded = true;
+      if (s && s->kind != STORAGE_VIEW)
+        continue; /* its address was there before */
+      LLVMValueRef codes[] = {unmade(b, v), value_code(b, v)}, phi = LLVMBuildPhi(b->at, LLVMTypeOf(codes[0]), "");
+      LLVMBasicBlockRef blocks[] = {skipped, made};
+      LLVMAddIncoming(phi, codes, blocks, 2);
+      set_value(v, phi);
+    }
+    if (op == last)
+      return;
+  }
+}
+
+static void lower_ops(Body *b, const Region *r, const Op *first, const Op *last, bool pushes) {
+  for (const Op *op = first;; op = op->next) {
+    if (op->loc.src)
+      set_location(b, op->loc);
+    if (pushes)
+      push_places(b, r, op_note(op)->begin, op_note(op)->end);
+    lower_op(b, op);
+    if (op == last)
+      return;
+  }
+}
+
+static void lower_guarded(Body *b, const Region *r, const Op *first, const Op *last, bool pushes) {
+  if (pushes)
+    push_places(b, r, op_note(first)->begin, op_note(last)->end);
+  LLVMBasicBlockRef before = current_block(b), inside = new_block(b, "wanted"), after = new_block(b, "");
+  LLVMBuildCondBr(b->at, wanted_test(b, op_note(first)->wants), inside, after);
+  begin_block(b, inside);
+  lower_ops(b, r, first, last, false);
+  LLVMBasicBlockRef end = current_block(b);
+  LLVMBuildBr(b->at, after);
+  begin_block(b, after);
+  merge_values(b, first, last, before, end);
+}
+
 LLVMValueRef lower_region(Body *b, const Region *r) {
   LLVMValueRef mark = region_mark(b, r);
   const Range around = b->loc;
+  const uint64_t wants = r->owner ? op_note(r->owner)->wants : b->storage->all_wanted;
   for (const Op *op = r->first; op; op = op->next) {
-    if (op->loc.src)
-      set_location(b, op->loc);
-    if (mark)
-      push_places(b, r, op_note(op)->begin, op_note(op)->end);
-    lower_op(b, op);
+    const Op *last = guarded_run(b, op, wants);
+    if (last)
+      lower_guarded(b, r, op, last, mark != NULL);
+    else
+      lower_ops(b, r, op, op, mark != NULL);
+    op = last ? last : op;
   }
   set_location(b, around);
   if (mark) {

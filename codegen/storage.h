@@ -90,8 +90,9 @@ typedef struct OpNote {
   RegionNote regions[2];
   Edge **edges; /* into it: of the operands that are initial values, by operand; update: one */
   int nedges;
-  Edge **exits; /* loop, while: from each carry to its result */
-  Place *area;  /* call: memory for the callee's own workspace, or NULL */
+  Edge **exits;   /* loop, while: from each carry to its result */
+  uint64_t wants; /* results of the function that it is for: codegen/wanted.c */
+  Place *area;    /* call: memory for the callee's own workspace, or NULL */
 } OpNote;
 
 typedef enum EntryKnown { ENTRY_NOT_ASKED, ENTRY_KNOWN, ENTRY_UNKNOWN } EntryKnown;
@@ -101,6 +102,8 @@ typedef struct ValueNote {
   LLVMValueRef at_entry, entry_code; /* the value as computed when that LLVM function begins */
   EntryKnown entry;                  /* whether it can be: codegen/workspace.h */
   Storage *storage;                  /* tensors */
+  uint64_t wants;                    /* results of the function that it is for */
+  bool guarded;                      /* made only where one of them is wanted */
 } ValueNote;
 
 /* The analysis of one function.  Notes hang on its values and operations. */
@@ -109,6 +112,7 @@ typedef struct FuncStorage {
   Func *func;
   RegionNote body;
   int npoints;
+  uint64_t all_wanted; /* the set of all results */
   VEC(Storage *) storages;
   VEC(Edge *) edges;
   VEC(Place *) places; /* those that are not merged into others, when done */
@@ -124,6 +128,10 @@ RegionNote *region_note(FuncStorage *f, const Region *r);
 Place *place_of(const Storage *s); /* of what owns memory, after merging */
 
 FuncStorage *storage_analyse(Func *f);
+
+/* ---- wanted.c */
+uint64_t wanted_bit(int result);
+void wanted_analyse(FuncStorage *f);
 
 /* ---- between liveness.c and storage.c */
 /* Numbers points, makes notes and storages with their uses, and the edges. */

@@ -39,6 +39,15 @@ static void test_outputs(void) {
   EXPECT(loss_grad(2, 3, w, 0.5, x, y, NULL, NULL, NULL, NULL) == GRADC_OK);
 }
 
+/* What only an output that is NULL needs is not done, its checks included. */
+static void test_skipped(void) {
+  double total = 0, picked = 0;
+  EXPECT(pair(3, y, 2, &total, &picked) == GRADC_OK && total == 3 && picked == 2);
+  EXPECT(pair(3, y, 3, &total, &picked) == GRADC_OUT_OF_RANGE);
+  EXPECT(pair(3, y, 3, NULL, &picked) == GRADC_OUT_OF_RANGE);
+  EXPECT(pair(3, y, 3, &total, NULL) == GRADC_OK && total == 3);
+}
+
 static void test_accumulate(void) {
   double value = 1000, z[3], d_w[2] = {100, 200}, d_b = 1;
   EXPECT(loss_add(2, 3, w, 0.5, x, y, &value, z, d_w, &d_b) == GRADC_OK);
@@ -55,7 +64,7 @@ static void test_statuses(void) {
   EXPECT(pick(3, y, -1, &value) == GRADC_OUT_OF_RANGE && last_error_has("index -1"));
   EXPECT(pick(-3, y, 0, &value) == GRADC_BAD_SIZE && last_error_has("size -3 is negative"));
   EXPECT(positive(4, &value) == GRADC_OK && value == 2);
-  EXPECT(positive(NAN, &value) == GRADC_REQUIRE && last_error_has("calls.ad:7: x is to be positive"));
+  EXPECT(positive(NAN, &value) == GRADC_REQUIRE && last_error_has("calls.ad:8: x is to be positive"));
   EXPECT(shorter(2, y, &value) == GRADC_OK);
   EXPECT(shorter(3, y, &value) == GRADC_OK && value == 2);
   EXPECT(shorter(1, y, &value) == GRADC_BAD_SIZE && last_error_has("size -1 is negative"));
@@ -125,6 +134,7 @@ int main(void) {
   double value, z[3];
   EXPECT(loss(2, 3, w, 0.5, x, y, &value, z) == GRADC_OK && fabs(value - 108.75) < 1e-12);
   test_outputs();
+  test_skipped();
   test_accumulate();
   test_statuses();
   test_kinds();
