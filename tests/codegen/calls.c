@@ -93,7 +93,7 @@ static void test_workspace(void) {
   for (int i = 0; i < N; i++)
     in[i] = i;
   const int64_t bytes = sums_grad_worksize(N, STEPS);
-  EXPECT(bytes > 0 && bytes <= 8 * N * (STEPS + 8) + 1024);
+  EXPECT(bytes > 0 && bytes <= 8 * N * (2 * STEPS + 8) + 1024);
   EXPECT(sums_grad_worksize(N, 2 * STEPS) <= 2 * bytes);
   EXPECT(sums_grad_worksize(INT64_C(1) << 40, INT64_C(1) << 40) == INT64_MAX);
   EXPECT(sums_grad_worksize(N, -5) >= 0);
