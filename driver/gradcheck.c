@@ -5,13 +5,15 @@
        forward       <s, y_dot>    y_dot from jvp with the tangent t, zero for the other parameters
        differences   d/dh <s, f(x + h t)> at h = 0, by the five-point central formula
    The last is taken at several h; of these the one counts that differs least from its neighbour.  A difference counts
-   relative to the sum of the absolute products, so that cancellation between elements is no fault. */
+   relative to the sum of the absolute products, so that cancellation between elements is no fault; and no more is asked
+   of a difference than the rounding of the function's values leaves in it. */
 #include "driver/arrays.h"
 #include "ir/raw.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { MESSAGE_BYTES = 1024, NSTEPS = 9 };
+enum { MESSAGE_BYTES = 1024, NSTEPS = 60 };
 
 typedef struct Subject {
   Func *func;
@@ -188,22 +190,42 @@ static double central(const Point *p, int param, int k, double h) {
   return (y[0] - 8 * y[1] + 8 * y[2] - y[3]) / (12 * h);
 }
 
-/* NaN where no step gives a number. */
-static double differences(const Point *p, int param, int k, Kind kind) {
-  double estimate[NSTEPS], best = NAN, least = INFINITY;
-  const double largest = kind == KIND_F32 ? 0.3 : 0.03;
+typedef struct Slope {
+  double value; /* NaN where no step gives a number */
+  double noise; /* what rounding of the function's values makes of it */
+} Slope;
+
+/* The largest element of the parameter, which says how long a step is short. */
+static double scale_of(const Array *x) {
+  const int64_t n = array_count(x);
   double scale = 0;
-  const Array *x = &p->subject->args[param];
-  for (int64_t i = 0; i < array_count(x); i++)
+  for (int64_t i = 0; i < n; i++)
     scale = fmax(scale, fabs(array_float(x, i)));
-  scale = scale > 1e-3 && scale < 1 ? scale : fmax(1, scale);
-  for (int i = 0; i < NSTEPS; i++) {
-    estimate[i] = central(p, param, k, scale * largest * pow(10, -0.5 * i));
-    const double change = i ? fabs(estimate[i] - estimate[i - 1]) : INFINITY;
-    if (isfinite(estimate[i]) && (change < least || isnan(best))) {
-      best = estimate[i];
+  return scale > 0 && isfinite(scale) ? scale : 1;
+}
+
+/* Steps go from a part of 1, or of the scale where that is larger, down to a small part of the scale: functions of tiny
+   arguments may change as fast as these do, or as slowly as others. */
+static Slope differences(const Point *p, int param, int k, Kind kind) {
+  Slope best = {NAN, 0};
+  Sum size = {0};
+  for (int r = 0, seed = 0; r < p->subject->func->nresults; r++)
+    if (kind_is_float(p->values[r].kind))
+      add_product(&size, &p->seeds[seed++], &p->values[r]);
+  const double rounding = 32 * (kind == KIND_F32 ? 0x1p-24 : 0x1p-53) * size.magnitude;
+  const double scale = scale_of(&p->subject->args[param]), largest = kind == KIND_F32 ? 0.3 : 0.03;
+  double before = NAN, least = INFINITY;
+  int steps = 0;
+  for (double h = largest * fmax(scale, 1); h > 1e-4 * largest * fmin(scale, 1) && steps < NSTEPS;
+       h *= 0.31622776601683794) {
+    const double slope = central(p, param, k, h), noise = rounding / h;
+    const double change = fabs(slope - before) / (fabs(slope) + noise + DBL_MIN);
+    if (isfinite(slope) && (isnan(best.value) || change < least)) {
+      best = (Slope){slope, noise};
       least = isfinite(change) ? change : least;
     }
+    before = slope;
+    steps++;
   }
   return best;
 }
@@ -275,15 +297,15 @@ static bool check_param(const Point *p, int param, int k) {
     return false;
   const double magnitude = fmax(reverse.magnitude, fwd.magnitude);
   const double error = relative(reverse.value, fwd.value, magnitude);
-  const double slope = o->no_differences ? NAN : differences(p, param, k, narrow ? KIND_F32 : KIND_F64);
-  const double slope_error = relative(reverse.value, slope, magnitude);
+  const Slope slope = o->no_differences ? (Slope){NAN, 0} : differences(p, param, k, narrow ? KIND_F32 : KIND_F64);
+  const double slope_error = relative(reverse.value, slope.value, fmax(magnitude, slope.noise / near));
   values_agree &= p->values_agree;
   /* Written so that NaN fails. */
   const bool good = values_agree && error <= exact && (o->no_differences || slope_error <= near);
   char numbers[3][32];
   number_text(numbers[0], sizeof numbers[0], reverse.value, KIND_F64, 9);
   number_text(numbers[1], sizeof numbers[1], fwd.value, KIND_F64, 9);
-  number_text(numbers[2], sizeof numbers[2], slope, KIND_F64, 9);
+  number_text(numbers[2], sizeof numbers[2], slope.value, KIND_F64, 9);
   printf("  %-12s %16s %16s %16s   %8.1e %8.1e   %s\n", f->body->params[param]->name, numbers[0], numbers[1],
          o->no_differences ? "-" : numbers[2], error, o->no_differences ? 0 : slope_error,
          good           ? "ok"
