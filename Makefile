@@ -20,7 +20,8 @@ export CC LLVM_CONFIG LLVM_LINK
 
 # One short line a file, unless V=1 asks for the commands.
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-6s %s\n' $(1) $@;)
+silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+say = $(if $(V)$(silent),,@printf '  %-6s %s\n' $(1) $@;)
 
 OPTIMISE ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wpedantic -Werror
