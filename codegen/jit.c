@@ -26,6 +26,22 @@ static bool failed(Module *m, LLVMErrorRef error) {
   return true;
 }
 
+/* Takes errors of linking, which would go to standard error.  A foreign function that is nowhere is the usual one. */
+static void on_session_error(void *arg, LLVMErrorRef error) {
+  static const char not_found[] = "Symbols not found: [ ";
+  Jit *jit = arg;
+  char *text = LLVMGetErrorMessage(error);
+  if (!strncmp(text, not_found, strlen(not_found))) {
+    const char *names = text + strlen(not_found);
+    DiagMessage *e = diag_error(jit->module->diag, (Range){0}, "this process has no C function '%.*s'",
+                                (int)strcspn(names, " ]"), names);
+    diag_mend(jit->module->diag, e, "compile with -o, and link the object with what defines it");
+  } else {
+    diag_error(jit->module->diag, (Range){0}, "LLVM: %s", text);
+  }
+  LLVMDisposeErrorMessage(text);
+}
+
 /* int32 f.packed(ptr arguments) */
 static void add_packed(Module *m, LLVMModuleRef module, const char *symbol) {
   LLVMValueRef callee = LLVMGetNamedFunction(module, symbol);
@@ -84,7 +100,10 @@ static LLVMErrorRef define_symbols(Jit *jit, const JitSymbol *runtime) {
 static bool create_engine(Jit *jit, LLVMTargetMachineRef tm) {
   LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
   LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(tm));
-  return !failed(jit->module, LLVMOrcCreateLLJIT(&jit->engine, builder));
+  if (failed(jit->module, LLVMOrcCreateLLJIT(&jit->engine, builder)))
+    return false;
+  LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(jit->engine), on_session_error, jit);
+  return true;
 }
 
 /* Adds the module's code, as an object that our own target machine made: what runs is what would be linked. */
@@ -130,7 +149,12 @@ Jit *codegen_jit(Module *m, const CodegenOptions *o, const JitSymbol *runtime) {
 bool codegen_jit_call(Jit *jit, const char *symbol, void *const *args, int *status) {
   LLVMOrcExecutorAddress address = 0;
   const char *packed = arena_printf(jit->module->arena, "%s%s", symbol, packed_suffix);
-  if (failed(jit->module, LLVMOrcLLJITLookup(jit->engine, &address, packed)))
+  LLVMErrorRef error = LLVMOrcLLJITLookup(jit->engine, &address, packed);
+  if (error && jit->module->diag->nerrors)
+    LLVMConsumeError(error); /* the cause has been reported */
+  else if (failed(jit->module, error))
+    return false;
+  if (!address)
     return false;
   int32_t (*f)(void *const *args);
   const uintptr_t bits = (uintptr_t)address;

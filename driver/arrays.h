@@ -56,7 +56,8 @@ typedef struct Callable {
   Jit *jit; /* NULL: the evaluator */
 } Callable;
 bool callable_prepare(Callable *c, Session *s, Module *m);
-/* Results are allocated in `arena`.  Returns a status of the runtime; false in *called after an error of ours. */
+/* Results are allocated in `arena`.  Returns a status of the runtime, or EVAL_UNABLE; the message is empty where the
+   error has been reported through the Diag. */
 int callable_call(Callable *c, Arena *arena, const Export *e, const Array *args, Array *results, char *message,
                   size_t message_size);
 void callable_free(Callable *c);

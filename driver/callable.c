@@ -45,10 +45,8 @@ static int call_native(Callable *c, Arena *arena, const Export *e, const Array *
     pointers[i] = p->role == C_OUTPUT || p->role == C_TENSOR ? (void *)&values[i] : values[i];
   }
   int status;
-  if (!codegen_jit_call(c->jit, interface->symbol, pointers, &status)) {
-    snprintf(message, message_size, "the code of '%s' cannot be loaded", interface->symbol);
-    return EVAL_UNABLE;
-  }
+  if (!codegen_jit_call(c->jit, interface->symbol, pointers, &status))
+    return EVAL_UNABLE; /* reported through the Diag */
   if (status)
     snprintf(message, message_size, "%s", runtime_last_error());
   return status;

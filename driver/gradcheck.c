@@ -119,7 +119,7 @@ static bool call(const Point *p, Arena *arena, const Export *e, const Array *arg
     all[i] = i < n ? args[i] : more[i - n];
   char message[MESSAGE_BYTES] = "";
   const int status = callable_call(&p->check->callable, arena, e, all, results, message, sizeof message);
-  if (status && loud)
+  if (status && loud && *message)
     diag_error(&p->check->session->diag, (Range){0}, "%s: %s", e->func->name, message);
   return status == 0;
 }

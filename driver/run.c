@@ -26,7 +26,8 @@ static int call_and_show(Callable *c, const Export *e, const Array *args) {
   Array *results = NEW_ARRAY(s->arena, Array, f->nresults);
   char message[MESSAGE_BYTES] = "";
   if (callable_call(c, s->arena, e, args, results, message, sizeof message)) {
-    fprintf(stderr, "gradc: error: %s: %s\n", e->symbol, message);
+    if (*message)
+      fprintf(stderr, "gradc: error: %s: %s\n", e->symbol, message);
     return EXIT_INPUT;
   }
   if (s->options->save_dir)
