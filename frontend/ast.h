@@ -341,7 +341,7 @@ struct Item {
       ParameterList fields;
     } structure;
     struct {          /* ITEM_FUNCTION, ITEM_EXTERN */
-      NameList kinds; /* fn f<T, U>; empty for extern */
+      NameList kinds; /* fn f<T, U> */
       NameList sizes; /* fn f[k]: declared sizes; empty for extern */
       ParameterList parameters;
       TypeExpr *result; /* may be NULL for a function: follows from the body */

@@ -143,6 +143,16 @@ static void attach_rules(Elab *e, File *file) {
       attach_rule(e, file->program->items.at[i]);
 }
 
+void modules_bind(Elab *e, int from) {
+  const Modules *modules = e->modules;
+  for (int i = from; i < modules->files.n; i++)
+    bind_items(e, modules->files.at[i]);
+  for (int i = from; i < modules->files.n; i++)
+    modules_link(e, modules->files.at[i]);
+  for (int i = from; i < modules->files.n; i++)
+    attach_rules(e, modules->files.at[i]);
+}
+
 /* Functions of the main file are made whether anything uses them or not; those of other files when they are used. */
 static void elab_items(Elab *e, File *file, bool is_main) {
   e->scope = e->top = file->top;
@@ -212,12 +222,7 @@ Module *elaborate(Arena *arena, Diag *diag, const Source *main, const ElabOption
             .stack_start = (uintptr_t)&here};
   e.b = (Builder){.module = e.module};
   modules_read(&e, main);
-  for (int i = 0; i < modules.files.n; i++)
-    bind_items(&e, modules.files.at[i]);
-  for (int i = 0; i < modules.files.n; i++)
-    modules_link(&e, modules.files.at[i]);
-  for (int i = 0; i < modules.files.n; i++)
-    attach_rules(&e, modules.files.at[i]);
+  modules_bind(&e, 0);
   for (int i = 0; i < modules.files.n; i++)
     if (!modules.files.at[i]->is_library)
       elab_items(&e, modules.files.at[i], i == 0);

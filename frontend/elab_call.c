@@ -128,7 +128,7 @@ static Form *plain_call(Elab *e, Call *c) {
 
 /* ---- a parameter with a declared function type: its own arguments first, then what it stands for */
 /* A value already computed, as an argument: a name that nothing in a program can be. */
-static Expr *expr_of_form(Elab *e, int i, Range at, Form *t) {
+Expr *expr_of_form(Elab *e, int i, Range at, Form *t) {
   Expr *x = NEW(e->arena, Expr);
   x->kind = EXPR_NAME;
   x->at = at;

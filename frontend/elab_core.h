@@ -37,9 +37,15 @@ typedef struct Modules {
   void *imported_arg;
   VEC(File *) files; /* the main file first */
   int mark;
+  int lowering;                     /* how many functions are being made */
+  VEC(struct Lowered *) with_rules; /* functions whose own rules are still to be made */
 } Modules;
 /* Reads the main file and all that it imports; names are not bound yet. */
 void modules_read(Elab *e, const Source *main);
+/* A file of the standard library that the program need not import; NULL, with an error at `at`, where there is none. */
+File *modules_library(Elab *e, const char *name, Range at);
+/* Binds the names of the files from number `from` on, to one another too, and gives functions their rules. */
+void modules_bind(Elab *e, int from);
 /* Puts the names of what a file imports around its own. */
 void modules_link(Elab *e, File *file);
 
@@ -259,6 +265,8 @@ typedef struct Extras {
 } Extras;
 bool call_extras(Elab *e, const Extras *x, const ArgumentList *arguments, Range at);
 Form *function_call(Elab *e, Function *f, const ArgumentList *arguments, Range at);
+/* The i-th argument of a call, already computed, as an expression; it is bound in e's scope. */
+Expr *expr_of_form(Elab *e, int i, Range at, Form *t);
 Form *inline_call(Elab *e, Call *c, const Size *const *fixed);
 /* Results of a call in the structure of the callee's result. */
 Form *call_result(Elab *e, const Form *skeleton, Range at, Op *call);

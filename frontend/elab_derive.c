@@ -340,6 +340,7 @@ static bool check_results(Elab *e, const Function *f, const Func *base, Range at
   const bool wants_scalar =
       f->op == DERIVE_GRAD || f->op == DERIVE_VALUE_AND_GRAD || f->op == DERIVE_HESSIAN || f->op == DERIVE_HVP;
   const Type first = base->result_types[0];
+  const Function *root = function_root((Function *)f);
   DiagMessage *m;
   if (wants_scalar && (first.rank || !kind_is_float(first.kind))) {
     m = elab_error(e, at, "%s needs a function whose %s is a float scalar; that of '%s' is %s", derive_name[f->op],
@@ -348,13 +349,12 @@ static bool check_results(Elab *e, const Function *f, const Func *base, Range at
       diag_mend(e->diag, m, "for a tensor there are jacobian, vjp and jvp");
   } else if (!has_float_result(base)) {
     m = elab_error(e, at, "'%s' has no float result to differentiate", f->of->name);
-  } else if (base->is_extern && !base->own_vjp && !base->own_jvp) {
+  } else if (base->is_extern && !root->vjp_rule && !root->jvp_rule) {
     m = elab_error(e, at, "the foreign function '%s' has no rule to differentiate it by", base->name);
     diag_mend(e->diag, m, "give it one: vjp %s(x -> y; dy) { .. }", base->name);
   } else {
     return true;
   }
-  const Function *root = function_root((Function *)f);
   diag_note(e->diag, m, root->at, "declared here");
   return false;
 }

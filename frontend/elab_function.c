@@ -320,8 +320,19 @@ static bool function_lifts(const Function *root, const Header *h) {
   return root->kind == FUNCTION_LAMBDA || root->is_unknown || h->takes_functions;
 }
 
+/* When no function is being made any more: a rule may call the functions that called its own. */
+static void lower_rules(Elab *e) {
+  Modules *m = e->modules;
+  m->lowering++; /* what the rules call adds to the same list */
+  for (int i = 0; i < m->with_rules.n; i++)
+    rules_lower(e, m->with_rules.at[i]);
+  m->with_rules.n = 0;
+  m->lowering--;
+}
+
 static Lowered *lower_new(Elab *e, Function *root, const Header *h, const LowerKey *key) {
   Lowered *l = NEW(e->arena, Lowered);
+  e->modules->lowering++;
   const bool lifts = function_lifts(root, h);
   *l = (Lowered){.state = LOWERED_OPEN,
                  .root = root,
@@ -347,7 +358,9 @@ static Lowered *lower_new(Elab *e, Function *root, const Header *h, const LowerK
   place_restore(e, &before);
   l->state = ok ? LOWERED_DONE : LOWERED_FAILED;
   if (ok && (root->vjp_rule || root->jvp_rule))
-    rules_lower(e, l);
+    vec_push(e->arena, e->modules->with_rules, l);
+  if (--e->modules->lowering == 0)
+    lower_rules(e);
   return l;
 }
 

@@ -158,6 +158,27 @@ void modules_read(Elab *e, const Source *main) {
   read_imports(e, file);
 }
 
+/* Read when it is first needed, in the middle of elaboration. */
+File *modules_library(Elab *e, const char *name, Range at) {
+  Modules *modules = e->modules;
+  const int nfiles = modules->files.n;
+  Search s = {.from = modules->files.at[0], .path = name};
+  if (!search_import(e, &s, true)) {
+    elab_error(e, at, "the standard library, where '%s' should be, is not found", name);
+    return NULL;
+  }
+  File *file = known_file(e, s.found);
+  if (file)
+    return file;
+  if (!(file = read_found(e, s.found)))
+    return NULL;
+  read_imports(e, file);
+  const Place before = place_save(e);
+  modules_bind(e, nfiles);
+  place_restore(e, &before);
+  return file;
+}
+
 /* ---- names of imported files */
 typedef VEC(Import) ImportList;
 

@@ -48,8 +48,43 @@ static void enter_foreign(Elab *e, Func *f) {
   m->last_func = f;
 }
 
+/* A kernel of the runtime: it may be generic, its name then ends in the kind, and takes and returns tensors.  Whether
+   the runtime has it, in this form, is found out when the module is complete. */
+static bool is_kernel(const Header *h) {
+  return !strncmp(h->name, "gradc_rt_", 9);
+}
+
+static bool kernel_finish(Elab *e, Lowered *l, const TypeForm *result) {
+  Form *skeleton = NEW(e->arena, Form);
+  TypeForm *const *parts = result->kind == FORM_TUPLE ? result->parts : (TypeForm *[]){(TypeForm *)(uintptr_t)result};
+  const int n = result->kind == FORM_TUPLE ? result->nparts : 1;
+  Type *types = NEW_ARRAY(e->arena, Type, n);
+  *skeleton = (Form){.kind = result->kind, .at = result->at, .type = result->type, .nparts = result->nparts};
+  skeleton->parts = NEW_ARRAY(e->arena, Form *, n);
+  for (int i = 0; i < n; i++) {
+    if (parts[i]->kind != FORM_TENSOR) {
+      elab_error(e, parts[i]->at, "a kernel returns tensors, not %s", typeform_text(e, parts[i]));
+      return false;
+    }
+    types[i] = parts[i]->type;
+    skeleton->parts[i] = NEW(e->arena, Form);
+    *skeleton->parts[i] = (Form){.kind = FORM_TENSOR, .at = result->at, .type = types[i]};
+  }
+  l->func->is_extern = true;
+  l->result = skeleton;
+  func_set_results(l->func, n, types, NULL);
+  enter_foreign(e, l->func);
+  return true;
+}
+
 bool extern_finish(Elab *e, Lowered *l, const Header *h) {
   const TypeForm *result = elab_type(e, h->result);
+  if (is_kernel(h))
+    return result && kernel_finish(e, l, result);
+  if (h->kinds->n) {
+    elab_error(e, h->kinds->at[0].at, "a foreign function is not generic");
+    return false;
+  }
   if (!check_foreign(e, l, h, result))
     return false;
   const char *name = h->result->kind == TYPE_EXPR_TUPLE ? h->result->tuple.at[0].name.text : NULL;

@@ -195,8 +195,8 @@ item: "import" STRING semi
 function_head: "fn" name opt_kinds opt_sizes '(' opt_parameters ')' opt_result
       { $$ = item_new(s, ITEM_FUNCTION, @$, $2); $$->function.kinds = $3; $$->function.sizes = $4;
         $$->function.parameters = $6; $$->function.result = $8; } ;
-extern_head: "extern" "fn" name '(' opt_parameters ')'
-      { $$ = item_new(s, ITEM_EXTERN, @$, $3); $$->function.parameters = $5; } ;
+extern_head: "extern" "fn" name opt_kinds '(' opt_parameters ')'
+      { $$ = item_new(s, ITEM_EXTERN, @$, $3); $$->function.kinds = $4; $$->function.parameters = $6; } ;
 semi: ';' | error ;
 opt_comma: %empty | ',' ;
 opt_as: %empty { $$ = (Name){0}; } | "as" name { $$ = $2; } ;

@@ -327,8 +327,37 @@ static bool call_foreign(Frame *frame, const Op *op) {
   return true;
 }
 
+/* The sizes come first among the operands. */
+static bool call_kernel(Frame *frame, const Op *op) {
+  const Func *callee = op->at.callee;
+  Kernel *(*find)(const char *) = callee->module->find_kernel, *kernel = find ? find(callee->name) : NULL;
+  if (!kernel)
+    return eval_fail(frame, op->loc, EVAL_UNABLE, "the evaluator cannot call the kernel '%s'", callee->name);
+  Scratch *scratch = &frame->evaluator->scratch;
+  Array *results = new_results(frame, op);
+  int64_t *sizes = scratch_alloc(scratch, sizeof *sizes * (size_t)callee->nsizes);
+  const void **in = scratch_alloc(scratch, sizeof *in * (size_t)op->noperands);
+  void **out = scratch_alloc(scratch, sizeof *out * (size_t)op->nresults);
+  if (!results || !sizes || !in || !out)
+    return results ? out_of_memory(frame, op) : false;
+  for (int i = 0; i < op->noperands; i++) {
+    if (i < callee->nsizes)
+      sizes[i] = array_int(eval_operand(frame, op, i), 0);
+    else
+      in[i - callee->nsizes] = eval_operand(frame, op, i)->data;
+  }
+  for (int i = 0; i < op->nresults; i++)
+    out[i] = results[i].data;
+  kernel(sizes, in, out);
+  for (int i = 0; i < op->nresults; i++)
+    eval_bind(frame, op->results[i], &results[i]);
+  return true;
+}
+
 bool eval_CALL(Frame *frame, const Op *op) {
   Func *callee = op->at.callee;
+  if (func_is_kernel(callee))
+    return call_kernel(frame, op);
   if (callee->is_extern)
     return call_foreign(frame, op);
   Array *results = new_results(frame, op);

@@ -58,6 +58,10 @@ const char *func_result_name(const Func *f, int r) {
   return unnamed == 1 ? "value" : arena_name(f->module->arena, arena_printf(f->module->arena, "value%d", r));
 }
 
+bool func_is_kernel(const Func *f) {
+  return f->is_extern && !strncmp(f->name, "gradc_rt_", 9);
+}
+
 /* ---- derivatives
    A signature is either made or, for a function that is there already, compared with what it should be. */
 typedef struct Signature {

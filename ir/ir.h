@@ -153,7 +153,7 @@ struct Func {
   Derive derive; /* op DERIVE_NONE once the body has been made */
   Derive recipe; /* what derive was from the start: what func_derive finds it by */
   Func *derivatives, *next_derivative; /* the functions that derive this one; the next of its base's */
-  bool is_extern; /* a C function of that name: no body; scalars by value, one result */
+  bool is_extern; /* a C function of that name: no body; scalars by value, one result; or a kernel */
   Func *own_vjp, *own_jvp; /* the user's rules: as DERIVE_VJP without the values, DERIVE_JVP without the values; else NULL */
   Range loc;
   Func *next;
@@ -171,6 +171,12 @@ typedef struct Export {
   struct Export *next;
 } Export;
 
+/* A kernel: a function of the runtime on tensors, an extern Func whose name begins with gradc_rt_ (runtime/kernels.h).
+   It cannot fail and depends on nothing but its arguments.  To derivatives its results are constants: what depends on
+   them differentiably is the result of a function with own rules, which is given them. */
+typedef void Kernel(const int64_t *sizes, const void *const *inputs, void *const *outputs);
+bool func_is_kernel(const Func *f);
+
 struct Module {
   Arena *arena;
   Diag *diag;
@@ -181,6 +187,7 @@ struct Module {
   struct SizeTable *sizes;
   struct Symbols *func_names; /* func_new's: names once given, and the last number given to each */
   bool strict, fast_math, unchecked; /* options that change meaning */
+  Kernel *(*find_kernel)(const char *name); /* for the evaluator; NULL: there are none */
 };
 
 Module *module_new(Arena *a, Diag *d, const char *file);

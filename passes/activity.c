@@ -150,6 +150,8 @@ static void sweep_op(Sweep *s, const Op *op) {
   case OP_IF: sweep_if(s, op); return;
   case OP_ACC_ADD: edge(s, op->operands[1], op->operands[0]); return;
   case OP_CALL: /* whatever float goes in may change whatever float comes out */
+    if (func_is_kernel(op->at.callee))
+      return;
     for (int i = 0; i < op->noperands && s->flag != STEEP; i++)
       for (int k = 0; k < op->nresults; k++)
         edge(s, op->operands[i], op->results[k]);
