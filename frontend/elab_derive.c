@@ -104,7 +104,7 @@ static bool read_switch(Elab *e, const Argument *a, DeriveOptions *options) {
 static bool read_option(Elab *e, const Argument *a, Function *f, DeriveOptions *options) {
   static const char *const OPTIONS[] = {"wrt", "mode", "accumulate", "split", "sparse"};
   int known = 0;
-  while (known < 5 && strcmp(OPTIONS[known], a->name.text))
+  while (known < 5 && strcmp(OPTIONS[known], a->name.text) != 0)
     known++;
   switch (known) {
   case 0: f->wrt = a->value; return true;

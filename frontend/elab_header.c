@@ -118,7 +118,7 @@ static bool report_same(Elab *e, Name second, const char *second_is, Range first
 }
 
 static bool is_same(Name a, Name b) {
-  return a.text && a.text == b.text && strcmp(a.text, "_");
+  return a.text && a.text == b.text && strcmp(a.text, "_") != 0;
 }
 
 static bool check_names(Elab *e, const Header *h) {

@@ -28,7 +28,8 @@ static bool infer_kind(Elab *e, const Header *h, const TypeExpr *t, const Form *
     return ok;
   }
   const int i = generic_index(h, t);
-  if (i < 0 || actual->kind != FORM_TENSOR || !kind_is_float(actual->type.kind) || actual->is_literal || actual->adapts)
+  if (i < 0 || !h->kinds || actual->kind != FORM_TENSOR || !kind_is_float(actual->type.kind) || actual->is_literal ||
+      actual->adapts)
     return true;
   if (kinds[i].known && kinds[i].kind != actual->type.kind) {
     const char *name = h->kinds->at[i].text;

@@ -185,7 +185,7 @@ static Form *report_mismatch(Elab *e, const Form *t, const TypeForm *want, const
   DiagMessage *m = elab_error(e, t->at, "%s is %s where %s is declared", what, form_text(e, t), typeform_text(e, want));
   if (want->at.src)
     diag_note(e->diag, m, want->at, "declared here");
-  if (want->kind == FORM_TENSOR && want->type.rank && t->kind == FORM_TENSOR && !t->type.rank && want->type.rank) {
+  if (want->kind == FORM_TENSOR && want->type.rank && t->kind == FORM_TENSOR && !t->type.rank) {
     const char *sizes = "";
     for (int i = 0; i < want->type.rank; i++)
       sizes = arena_printf(e->arena, "%s%s%s", sizes, i ? ", " : "", size_text(e->module, want->type.dims[i]));
