@@ -1,10 +1,11 @@
 /* Reductions in order, by a state that every loop of the nest carries: for ranges that depend on earlier indices.
-   The state for terms t:
-     max, min of floats   m the extremum so far, s the sum of the terms equal to it, c their number: the result is m
-   with the derivative of s / c, so that ties share it logsumexp            m the largest so far, s the sum of exp(t -
-   m0) with m0 = m where that is finite, else 0 argmax, argmin       the best so far, whether there is one, its indices;
-   a NaN is better than every number the others           the result so far m is never differentiated through.  States
-   of tensors are tensors, stepped element by element. */
+   The state, for terms t:
+   - max and min of floats: m, the extremum so far; s, the sum of the terms equal to it; c, their number. The result is
+   m with the derivative of s / c, so that ties share it.
+   - logsumexp: m, the largest so far; s, the sum of exp(t - m0) with m0 = m where that is finite, else 0.
+   - argmax, argmin: the best so far, whether there is one, its indices. A NaN is better than every number.
+   - the others: the result so far.
+   m is never differentiated through. States of tensors are tensors, stepped element by element. */
 #include "frontend/elab_reduce.h"
 #include <math.h>
 

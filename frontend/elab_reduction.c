@@ -1,10 +1,12 @@
-/* Reductions: sum[i, j < i if c: body] and its sisters.  Each leaf of the body (a tuple has several) is reduced in one
-   of four ways: as an out of the loops      scalars that a loop can reduce: sums, products, counts, any, all, extrema
-   of integers into an accumulator         sums of tensors from stored terms           what needs its terms twice
-   (extrema share the derivative among ties; logsumexp) or reduces tensors, where the ranges are rectangular: one loop
-   makes the terms, others reduce them in a state, in order        the same where ranges depend on earlier indices, so
-   that terms have no rectangular place The body is elaborated once in every case.  Terms that cost no more than a few
-   loads are computed again instead of stored. */
+/* Reductions: sum[i, j < i if c: body] and its sisters. Each leaf of the body (a tuple has several) is reduced in one
+   of four ways:
+   - as an out of the loops: scalars that a loop can reduce: sums, products, counts, any, all, extrema of integers;
+   - into an accumulator: sums of tensors;
+   - from stored terms: what needs its terms twice (extrema share the derivative among ties; logsumexp) or reduces
+     tensors, where the ranges are rectangular: one loop makes the terms, others reduce them;
+   - in a state, in order: the same where ranges depend on earlier indices, so that terms have no rectangular place.
+   The body is elaborated once in every case. Terms that cost no more than a few loads are computed again instead of
+   stored. */
 #include "frontend/elab_reduce.h"
 #include <math.h>
 #include <string.h>

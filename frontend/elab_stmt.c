@@ -1,6 +1,5 @@
 /* Statements in order: let, var, require; patterns; what follows a statement that may leave its loop.
-   A `var` is a Binding whose Form is replaced: nothing is ever changed in place here, and so a value once taken stays.
- */
+   A `var` is a Binding whose Form is replaced: nothing is ever changed in place, and so a value once taken stays. */
 #include "frontend/elab_loops.h"
 #include <string.h>
 
