@@ -49,6 +49,7 @@ typedef struct Body {
   LLVMValueRef *slots;             /* addresses in the workspace, by slot of the plan */
   LLVMMetadataRef *scope, *others; /* alias scopes by slot; NULL where there are too many */
   SizeCache *sizes;
+  LLVMValueRef row_arrays[KIND_F64 + 1][8]; /* of codegen/lower_rows.c */
   Range loc;
   LLVMMetadataRef subprogram; /* -g */
 } Body;
@@ -141,6 +142,8 @@ bool edge_is_free(const Edge *e);
 /* ---- lower_region.c */
 /* All operations; then yields can be read.  What it returns is for region_pop when they have been. */
 LLVMValueRef lower_region(Body *b, const Region *r);
+/* The operations of a region from first up to end, which is one of them or NULL; nothing is pushed or guarded. */
+void lower_ops_until(Body *b, const Op *first, const Op *end);
 void region_pop(Body *b, LLVMValueRef mark);
 /* ---- lower_loop.c */
 void lower_loop(Body *b, const Op *op);

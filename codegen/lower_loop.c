@@ -1,7 +1,5 @@
-/* Code for loops.
-   A loop's state is what one iteration hands to the next in registers: scalar carries, running reductions, and the
-   addresses of tensors that alternate between two places.  Each level of the nest has it in the phis of its header. */
-#include "codegen/body.h"
+/* Code for loops, as they stand: see codegen/loop_code.h, and codegen/lower_rows.c for those that run otherwise. */
+#include "codegen/loop_code.h"
 
 /* ---- counted loops */
 void counted_begin(Body *b, CountedLoop *l, LLVMValueRef n, const char *name) {
@@ -28,140 +26,8 @@ void counted_end(Body *b, CountedLoop *l) {
   begin_block(b, l->after);
 }
 
-/* ---- state */
-typedef struct State {
-  int n;
-  LLVMTypeRef *types;
-  LLVMValueRef *now;
-} State;
-
-static int state_add(Body *b, State *s, LLVMTypeRef type, LLVMValueRef first) {
-  (void)b;
-  s->types[s->n] = type;
-  s->now[s->n] = first;
-  return s->n++;
-}
-
-/* Phis at the present place, which must be the beginning of a header; the values before come from `before`. */
-static LLVMValueRef *state_phis(Body *b, State *s, LLVMBasicBlockRef before) {
-  LLVMValueRef *phis = NEW_ARRAY(b->unit->arena, LLVMValueRef, s->n);
-  for (int i = 0; i < s->n; i++) {
-    phis[i] = LLVMBuildPhi(b->at, s->types[i], "");
-    LLVMAddIncoming(phis[i], &s->now[i], &before, 1);
-    s->now[i] = phis[i];
-  }
-  return phis;
-}
-
-static void state_close(State *s, LLVMValueRef *phis, LLVMBasicBlockRef latch) {
-  for (int i = 0; i < s->n; i++) {
-    LLVMAddIncoming(phis[i], &s->now[i], &latch, 1);
-    s->now[i] = phis[i];
-  }
-}
-
-/* ---- carries, of `loop` and of `while`
-   Of a tensor that alternates, the state holds the address of the carry and that of the place for the next one; of one
-   that is read where its yield was put, its address. */
-typedef struct Carries {
-  int n;
-  Value *const *params;
-  Edge *const *yields;
-  Edge *const *exits;
-  Value *const *yielded;
-  Value *const *results;
-  int *at;                        /* in the state; -1: a tensor that stays where it is */
-  LLVMValueRef *home, *twin_home; /* addresses outside of the loop */
-} Carries;
-
-static Place *twin_of(const Edge *yield) {
-  return place_of(yield->to)->twin;
-}
-
-static void carries_begin(Body *b, Carries *c, State *s, Value *const *inits) {
-  Arena *arena = b->unit->arena;
-  c->at = NEW_ARRAY(arena, int, c->n);
-  c->home = NEW_ARRAY(arena, LLVMValueRef, c->n);
-  c->twin_home = NEW_ARRAY(arena, LLVMValueRef, c->n);
-  for (int i = 0; i < c->n; i++) {
-    const Edge *yield = c->yields[i];
-    if (!yield) {
-      c->at[i] = state_add(b, s, type_of_kind(b->unit, inits[i]->type.kind), value_code(b, inits[i]));
-      continue;
-    }
-    c->home[i] = address_of(b, place_of(yield->to));
-    c->at[i] = yield->alternates || yield->follows ? state_add(b, s, b->unit->ptr, c->home[i]) : -1;
-    if (yield->alternates) {
-      c->twin_home[i] = address_of(b, twin_of(yield));
-      state_add(b, s, b->unit->ptr, c->twin_home[i]);
-    }
-  }
-}
-
-/* Where an iteration begins: `params` get their codes, places their addresses. */
-static void carries_enter(Body *b, const Carries *c, const State *s, Value *const *params) {
-  for (int i = 0; i < c->n; i++) {
-    const Edge *yield = c->yields[i];
-    if (yield && yield->alternates) {
-      place_of(yield->to)->address = s->now[c->at[i]];
-      twin_of(yield)->address = s->now[c->at[i] + 1];
-    }
-    set_value(params[i], c->at[i] >= 0 ? s->now[c->at[i]] : address_of(b, place_of(yield->to)));
-  }
-}
-
-/* Where it ends. */
-static void carries_next(Body *b, const Carries *c, State *s) {
-  take_edges(b, c->n, c->yields);
-  for (int i = 0; i < c->n; i++) {
-    const Edge *yield = c->yields[i];
-    if (c->at[i] < 0)
-      continue;
-    LLVMValueRef was = s->now[c->at[i]];
-    s->now[c->at[i]] = value_code(b, c->yielded[i]);
-    if (yield && yield->alternates)
-      s->now[c->at[i] + 1] = was;
-  }
-}
-
-/* After the loop.  What has moved goes back to its place, so that the place is in one spot again. */
-static void carries_leave(Body *b, const Carries *c, const State *s) {
-  for (int i = 0; i < c->n; i++) {
-    const Edge *yield = c->yields[i];
-    if (!yield || c->at[i] < 0)
-      continue;
-    LLVMValueRef last = s->now[c->at[i]];
-    place_of(yield->to)->address = c->home[i];
-    if (yield->alternates)
-      twin_of(yield)->address = c->twin_home[i];
-    set_value(c->params[i], last);
-    if (!edge_is_free(c->exits[i]))
-      continue;
-    LLVMBasicBlockRef move = new_block(b, "move"), after = new_block(b, "");
-    LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, last, c->home[i], ""), after, move);
-    begin_block(b, move);
-    copy_tensor(b, c->params[i]->type, c->home[i], last);
-    LLVMBuildBr(b->at, after);
-    begin_block(b, after);
-  }
-  take_edges(b, c->n, c->exits);
-  for (int i = 0; i < c->n; i++)
-    set_value(c->results[i],
-              c->yields[i] ? address_of(b, place_of(note_of(c->results[i])->storage)) : s->now[c->at[i]]);
-}
-
 /* ---- loop */
-typedef struct LoopCode {
-  Body *body;
-  const Op *op;
-  const LoopInfo *info;
-  LLVMValueRef *extents;
-  State state;
-  Carries carries;
-  int *reduction; /* by out: in the state; -1: a stack */
-} LoopCode;
-
-static LLVMValueRef reduction_begin(Body *b, OutKind out, Kind k) {
+LLVMValueRef reduction_begin(Body *b, OutKind out, Kind k) {
   LLVMTypeRef type = type_of_kind(b->unit, k);
   const bool narrow = k == KIND_I32;
   switch (out) {
@@ -178,7 +44,7 @@ static LLVMValueRef reduction_begin(Body *b, OutKind out, Kind k) {
   }
 }
 
-static LLVMValueRef reduction_step(Body *b, OutKind out, Kind k, LLVMValueRef now, LLVMValueRef x) {
+LLVMValueRef reduction_step(Body *b, OutKind out, Kind k, LLVMValueRef now, LLVMValueRef x) {
   switch (out) {
   case OUT_SUM: return arithmetic(b, OP_ADD, k, now, x, b->unit->fast_reduce);
   case OUT_PROD: return arithmetic(b, OP_MUL, k, now, x, b->unit->fast_reduce);
@@ -200,16 +66,10 @@ static LLVMValueRef stack_address(const LoopCode *l, int i) {
   return part_address(l->body, out_result(l, i), l->info->nindices, l->op->regions[0]->params, 0);
 }
 
-static void lower_iteration(LoopCode *l) {
+void store_outs(LoopCode *l) {
   Body *b = l->body;
   const LoopInfo *info = l->info;
   const Region *r = l->op->regions[0];
-  Edge *const *yields = op_note(l->op)->regions[0].edges;
-  carries_enter(b, &l->carries, &l->state, l->carries.params);
-  for (int i = 0; i < info->nouts; i++)
-    if (yields[info->ncarries + i])
-      place_of(yields[info->ncarries + i]->to)->address = stack_address(l, i);
-  LLVMValueRef mark = lower_region(b, r);
   for (int i = 0; i < info->nouts; i++) {
     const Value *y = r->yields[info->ncarries + i];
     LLVMValueRef *now = l->reduction[i] >= 0 ? &l->state.now[l->reduction[i]] : NULL;
@@ -218,29 +78,52 @@ static void lower_iteration(LoopCode *l) {
     else if (!y->type.rank)
       store_element(b, y->type.kind, value_code(b, y), stack_address(l, i), out_result(l, i));
   }
-  take_edges(b, info->nouts, yields + info->ncarries);
+  take_edges(b, info->nouts, op_note(l->op)->regions[0].edges + info->ncarries);
+}
+
+static void lower_iteration(LoopCode *l) {
+  Body *b = l->body;
+  const LoopInfo *info = l->info;
+  Edge *const *yields = op_note(l->op)->regions[0].edges;
+  carries_enter(b, &l->carries, &l->state, l->carries.params);
+  for (int i = 0; i < info->nouts; i++)
+    if (yields[info->ncarries + i])
+      place_of(yields[info->ncarries + i]->to)->address = stack_address(l, i);
+  LLVMValueRef mark = lower_region(b, l->op->regions[0]);
+  store_outs(l);
   carries_next(b, &l->carries, &l->state);
   region_pop(b, mark);
 }
 
-static void lower_level(LoopCode *l, int level) {
+void level_begin(LoopCode *l, Level *level, LLVMValueRef n, const char *name) {
   Body *b = l->body;
-  if (level == l->info->nindices) {
+  counted_begin(b, &level->counted, n, name);
+  LLVMBasicBlockRef here = current_block(b);
+  LLVMPositionBuilderBefore(b->at, level->counted.index); /* phis stand together */
+  level->phis = state_phis(b, &l->state, level->counted.before);
+  LLVMPositionBuilderAtEnd(b->at, here);
+}
+
+void level_end(LoopCode *l, Level *level) {
+  counted_end(l->body, &level->counted);
+  state_close(&l->state, level->phis, level->counted.latch);
+}
+
+static void lower_level(LoopCode *l, int number) {
+  if (number == l->info->nindices) {
     lower_iteration(l);
     return;
   }
-  const Value *index = l->op->regions[0]->params[level];
-  CountedLoop counted;
-  counted_begin(b, &counted, l->extents[level], index->name ? index->name : "loop");
-  /* The state's phis stand beside the index's. */
-  LLVMBasicBlockRef here = current_block(b);
-  LLVMPositionBuilderBefore(b->at, counted.index);
-  LLVMValueRef *phis = state_phis(b, &l->state, counted.before);
-  LLVMPositionBuilderAtEnd(b->at, here);
-  set_value(index, counted.index);
-  lower_level(l, level + 1);
-  counted_end(b, &counted);
-  state_close(&l->state, phis, counted.latch);
+  if (number == l->info->nindices - 1 && runs_as_rows(l)) {
+    lower_rows(l);
+    return;
+  }
+  const Value *index = l->op->regions[0]->params[number];
+  Level level;
+  level_begin(l, &level, l->extents[number], index->name ? index->name : "loop");
+  set_value(index, level.counted.index);
+  lower_level(l, number + 1);
+  level_end(l, &level);
 }
 
 /* Accumulators are in memory: tensors in their places, scalars in the frame, out of which LLVM takes them. */
@@ -269,7 +152,7 @@ static void begin_outs(LoopCode *l) {
     const Kind k = result->type.kind;
     l->reduction[i] = -1;
     if (l->info->outs[i] != OUT_STACK)
-      l->reduction[i] = state_add(b, &l->state, type_of_kind(b->unit, k), reduction_begin(b, l->info->outs[i], k));
+      l->reduction[i] = state_add(&l->state, type_of_kind(b->unit, k), reduction_begin(b, l->info->outs[i], k));
     else if (result->type.rank)
       set_value(result, address_of(b, place_of(note_of(result)->storage)));
   }
@@ -288,11 +171,6 @@ static void finish_results(LoopCode *l) {
   for (int i = 0; i < l->info->nouts; i++)
     if (l->reduction[i] >= 0)
       set_value(out_result(l, i), l->state.now[l->reduction[i]]);
-}
-
-static State new_state(Body *b, int most) {
-  return (State){.types = NEW_ARRAY(b->unit->arena, LLVMTypeRef, most),
-                 .now = NEW_ARRAY(b->unit->arena, LLVMValueRef, most)};
 }
 
 void lower_loop(Body *b, const Op *op) {
@@ -335,7 +213,7 @@ void lower_while(Body *b, const Op *op) {
                      .results = op->results};
   take_edges(b, note->nedges, note->edges);
   carries_begin(b, &carries, &state, op->operands);
-  const int trips = state_add(b, &state, u->i64, const_i64(u, 0));
+  const int trips = state_add(&state, u->i64, const_i64(u, 0));
   LLVMBasicBlockRef before = current_block(b), header = new_block(b, "while"), inside = new_block(b, ""),
                     after = new_block(b, "");
   LLVMBuildBr(b->at, header);

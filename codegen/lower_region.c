@@ -276,6 +276,14 @@ static void lower_ops(Body *b, const Region *r, const Op *first, const Op *last,
   }
 }
 
+void lower_ops_until(Body *b, const Op *first, const Op *end) {
+  for (const Op *op = first; op != end; op = op->next) {
+    if (op->loc.src)
+      set_location(b, op->loc);
+    lower_op(b, op);
+  }
+}
+
 static void lower_guarded(Body *b, const Region *r, const Op *first, const Op *last, bool pushes) {
   if (pushes)
     push_places(b, r, op_note(first)->begin, op_note(last)->end);

@@ -1,0 +1,68 @@
+/* What the files that lower loops share.
+   A loop's state is what one iteration hands to the next in registers: scalar carries, running reductions, and the
+   addresses of tensors that alternate between two places.  Each level of the nest has it in the phis of its header. */
+#ifndef GRADC_CODEGEN_LOOP_CODE_H
+#define GRADC_CODEGEN_LOOP_CODE_H
+#include "codegen/body.h"
+
+typedef struct State {
+  int n;
+  LLVMTypeRef *types;
+  LLVMValueRef *now;
+} State;
+
+/* Carries, of `loop` and of `while`.
+   Of a tensor that alternates, the state holds the address of the carry and that of the place for the next one; of one
+   that is read where its yield was put, its address. */
+typedef struct Carries {
+  int n;
+  Value *const *params;
+  Edge *const *yields;
+  Edge *const *exits;
+  Value *const *yielded;
+  Value *const *results;
+  int *at;                        /* in the state; -1: a tensor that stays where it is */
+  LLVMValueRef *home, *twin_home; /* addresses outside of the loop */
+} Carries;
+
+typedef struct LoopCode {
+  Body *body;
+  const Op *op;
+  const LoopInfo *info;
+  LLVMValueRef *extents;
+  State state;
+  Carries carries;
+  int *reduction; /* by out: in the state; -1: a stack */
+} LoopCode;
+
+/* ---- lower_carry.c */
+State new_state(Body *b, int most);
+int state_add(State *s, LLVMTypeRef type, LLVMValueRef first);
+/* Phis at the present place, which must be in a header; the values before come from `before`. */
+LLVMValueRef *state_phis(Body *b, State *s, LLVMBasicBlockRef before);
+void state_close(State *s, LLVMValueRef *phis, LLVMBasicBlockRef latch);
+void carries_begin(Body *b, Carries *c, State *s, Value *const *inits);
+/* Where an iteration begins: `params` get their codes, places their addresses. */
+void carries_enter(Body *b, const Carries *c, const State *s, Value *const *params);
+void carries_next(Body *b, const Carries *c, State *s);
+/* After the loop.  What has moved goes back to its place, so that the place is in one spot again. */
+void carries_leave(Body *b, const Carries *c, const State *s);
+
+/* ---- lower_loop.c */
+/* A level of a nest: state in the phis of its header. */
+typedef struct Level {
+  CountedLoop counted;
+  LLVMValueRef *phis;
+} Level;
+void level_begin(LoopCode *l, Level *level, LLVMValueRef n, const char *name);
+void level_end(LoopCode *l, Level *level);
+LLVMValueRef reduction_begin(Body *b, OutKind out, Kind k);
+LLVMValueRef reduction_step(Body *b, OutKind out, Kind k, LLVMValueRef now, LLVMValueRef x);
+/* What an iteration does with what it yields to the loop's results, but for carries. */
+void store_outs(LoopCode *l);
+
+/* ---- lower_rows.c */
+/* Whether the innermost level is better run as rows; and that level so. */
+bool runs_as_rows(const LoopCode *l);
+void lower_rows(LoopCode *l);
+#endif
