@@ -36,7 +36,7 @@ static bool same_signature(const Func *a, const Func *b) {
 static void enter_foreign(Elab *e, Func *f) {
   Module *m = e->module;
   Func *taken = m->funcs;
-  while (taken && strcmp(taken->name, f->name))
+  while (taken && strcmp(taken->name, f->name) != 0)
     taken = taken->next;
   if (taken)
     taken->name = func_new(m, taken->name, taken->loc)->name;
@@ -94,7 +94,7 @@ bool extern_finish(Elab *e, Lowered *l, const Header *h) {
   *skeleton = (Form){.kind = FORM_TENSOR, .at = h->at, .type = result->type};
   l->result = skeleton;
   for (Func *f = e->module->funcs; f; f = f->next) {
-    if (!f->is_extern || strcmp(f->name, l->func->name))
+    if (!f->is_extern || strcmp(f->name, l->func->name) != 0)
       continue;
     if (same_signature(f, l->func)) {
       for (int i = 0; i < h->params->n; i++)
