@@ -30,16 +30,16 @@ bool codegen_shared(Module *m, const CodegenOptions *o, const char *runtime_libr
 /* LLVM's version, and this machine's triple and processor. */
 const char *codegen_version(Arena *arena);
 
-/* Compiles into this process; NULL after an error that has been reported.  `runtime`: the functions of the runtime, whose
-   symbols are hidden, up to a NULL name. */
+/* Compiles into this process; NULL after an error that has been reported.  `runtime`: the functions of the runtime,
+   whose symbols are hidden, up to a NULL name. */
 typedef struct Jit Jit;
 typedef struct JitSymbol {
   const char *name;
   void (*address)(void);
 } JitSymbol;
 Jit *codegen_jit(Module *m, const CodegenOptions *o, const JitSymbol *runtime);
-/* Calls an exported symbol (prefix included) that returns a status; args[i] points at its i-th C argument.  False, with an
-   error reported, where there is no such symbol. */
+/* Calls an exported symbol (prefix included) that returns a status; args[i] points at its i-th C argument.  False, with
+   an error reported, where there is no such symbol. */
 bool codegen_jit_call(Jit *jit, const char *symbol, void *const *args, int *status);
 void codegen_jit_free(Jit *jit);
 #endif
