@@ -52,6 +52,8 @@ collect() {
       need llvm-19 has_llvm_tool FileCheck
       need llvm-19-tools has_lit
       need libmpfr-dev has_header mpfr.h
+      need g++ has c++
+      need file has file
       ;;
     format)
       need clang-format-19 has_llvm_tool clang-format
