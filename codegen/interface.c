@@ -131,7 +131,8 @@ static const char *fit_name(Arena *arena, const CInterface *c, const char *name,
    a tensor is computed, here or in a function that is called. */
 typedef struct Bounding {
   Module *module;
-  bool *seen; /* by uid: values that have been looked into */
+  bool *seen;        /* by uid: values that have been met */
+  VEC(Value *) left; /* of those, the ones still to be looked into */
   const Func *func;
   bool *params;
   struct Callee { /* functions that have been looked into */
@@ -148,17 +149,23 @@ static void note_bound(Value *v, void *arg) {
   if (b->seen[v->uid])
     return;
   b->seen[v->uid] = true;
-  if (!v->def) {
-    if (!v->region->owner && !v->type.rank && kind_is_int(v->type.kind))
-      b->params[v->index] = true;
-    return;
+  vec_push(b->module->arena, b->left, v);
+}
+
+/* A stack of our own, as chains of operations may be long. */
+static void follow_bounds(Bounding *b) {
+  while (b->left.n) {
+    Value *v = b->left.at[--b->left.n];
+    if (!v->def) {
+      if (!v->region->owner && !v->type.rank && kind_is_int(v->type.kind))
+        b->params[v->index] = true;
+      continue;
+    }
+    if (v->def->code == OP_SIZE)
+      size_values(v->def->at.size, note_bound, b);
+    for (int i = 0; op_info[v->def->code].group == GROUP_ELEM && i < v->def->noperands; i++)
+      note_bound(v->def->operands[i], b);
   }
-  const Op *op = v->def;
-  if (op->code == OP_SIZE)
-    size_values(op->at.size, note_bound, b);
-  if (op_info[op->code].group == GROUP_ELEM)
-    for (int i = 0; i < op->noperands; i++)
-      note_bound(op->operands[i], b);
 }
 
 static void note_op(Op *op, void *arg) {
@@ -190,6 +197,7 @@ static const bool *bounding_params(Module *m, const Func *f, struct Callee **kno
                 .params = callee->params,
                 .known = known};
   region_walk(f->body, note_op, &b);
+  follow_bounds(&b);
   return callee->params;
 }
 

@@ -32,6 +32,8 @@ static void give_places(FuncStorage *f) {
       *s->place = (Place){.kind = PLACE_WORK, .type = s->value->type};
     }
     s->place->count = type_count(f->module, s->place->type);
+    s->place->from = s->def;
+    s->place->to = storage_last_use(f, s);
     vec_push(arena, s->place->members, s);
   }
 }
@@ -55,11 +57,18 @@ static bool may_merge(FuncStorage *f, Place *a, Place *b) {
     return false;
   if ((a->kind == PLACE_SLOT && !fits_slot(a, b)) || (b->kind == PLACE_SLOT && !fits_slot(b, a)))
     return false;
+  if (a->to < b->from || b->to < a->from)
+    return true; /* never alive together: what a long chain of updates is decided by */
   for (int i = 0; i < a->members.n; i++)
     for (int j = 0; j < b->members.n; j++)
       if (storages_interfere(f, a->members.at[i], b->members.at[j]))
         return false;
   return true;
+}
+
+static void widen(Place *p, int from, int to) {
+  p->from = from < p->from ? from : p->from;
+  p->to = to > p->to ? to : p->to;
 }
 
 static void merge(FuncStorage *f, Place *a, Place *b) {
@@ -69,6 +78,7 @@ static void merge(FuncStorage *f, Place *a, Place *b) {
     b = other;
   }
   b->into = a;
+  widen(a, b->from, b->to);
   for (int i = 0; i < b->members.n; i++)
     vec_push(f->module->arena, a->members, b->members.at[i]);
 }
@@ -179,11 +189,6 @@ static void settle_op(Op *op, void *arg) {
 }
 
 /* ---- extent of a place */
-static void widen(Place *p, int from, int to) {
-  p->from = from < p->from ? from : p->from;
-  p->to = to > p->to ? to : p->to;
-}
-
 static const Region *common_region(const Region *a, const Region *b) {
   while (a != b && a && b) {
     /* The deeper one steps out; depth is counted by walking, as notes count loops only. */
@@ -205,12 +210,9 @@ static void widen_by_loop(Place *p, const Op *op) {
   widen(p, op_note(op)->begin, op_note(op)->end);
 }
 
-static void measure(FuncStorage *f, Place *p) {
-  p->from = f->npoints;
-  p->to = 0;
+static void measure(Place *p) {
   for (int i = 0; i < p->members.n; i++) {
     const Storage *s = p->members.at[i];
-    widen(p, s->def, storage_last_use(f, s));
     p->home = p->home ? common_region(p->home, s->home) : s->home;
     if (s->value && !s->value->def && s->value->region->owner)
       widen_by_loop(p, s->value->region->owner); /* a carry */
@@ -240,7 +242,7 @@ FuncStorage *storage_analyse(Func *func) {
   for (int i = 0; i < f->storages.n; i++) {
     Storage *s = f->storages.at[i];
     if (s->kind == STORAGE_OWN && !s->place->into) {
-      measure(f, s->place);
+      measure(s->place);
       vec_push(f->module->arena, f->places, s->place);
     }
   }

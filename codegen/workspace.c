@@ -10,32 +10,35 @@ bool is_work_param(const Value *v) {
   return !v->def && !v->region->owner && !v->type.rank && kind_is_int(v->type.kind);
 }
 
-static bool all_known(const Op *op) {
+static bool known_within(const Value *v, int depth);
+
+static bool all_known(const Op *op, int depth) {
   for (int i = 0; i < op->noperands; i++)
-    if (!known_at_entry(op->operands[i]))
+    if (!known_within(op->operands[i], depth))
       return false;
   return true;
 }
 
 typedef struct KnownArg {
   bool known;
+  int depth;
 } KnownArg;
 
 static void note_unknown(Value *v, void *arg) {
   KnownArg *k = arg;
-  k->known = k->known && known_at_entry(v);
+  k->known = k->known && known_within(v, k->depth);
 }
 
-static bool size_known(const Size *s) {
-  KnownArg k = {.known = !s->overflow};
+static bool size_known(const Size *s, int depth) {
+  KnownArg k = {.known = !s->overflow, .depth = depth};
   size_values(s, note_unknown, &k);
   return k.known;
 }
 
-static bool op_known(const Op *op) {
+static bool op_known(const Op *op, int depth) {
   switch (op->code) {
   case OP_CONST: return true;
-  case OP_SIZE: return size_known(op->at.size);
+  case OP_SIZE: return size_known(op->at.size, depth);
   case OP_DIV:
   case OP_REM:
   case OP_MOD: { /* those that may end the call stay where they are */
@@ -43,21 +46,27 @@ static bool op_known(const Op *op) {
     if (kind_is_int(op->operands[0]->type.kind) &&
         !(divisor && divisor->code == OP_CONST && divisor->at.i != 0 && divisor->at.i != -1))
       return false;
-    return all_known(op);
+    return all_known(op, depth);
   }
-  default: return op_info[op->code].group == GROUP_ELEM && !op->results[0]->type.rank && all_known(op);
+  default: return op_info[op->code].group == GROUP_ELEM && !op->results[0]->type.rank && all_known(op, depth);
   }
 }
 
-bool known_at_entry(const Value *v) {
+/* A chain of more operations is not followed. */
+static bool known_within(const Value *v, int depth) {
+  enum { LONGEST_CHAIN = 256 };
   ValueNote *note = note_of(v);
   if (is_work_param(v))
     return true;
-  if (!note || !v->def || v->type.rank)
+  if (!note || !v->def || v->type.rank || depth == LONGEST_CHAIN)
     return false;
   if (!note->entry)
-    note->entry = op_known(v->def) ? ENTRY_KNOWN : ENTRY_UNKNOWN;
+    note->entry = op_known(v->def, depth + 1) ? ENTRY_KNOWN : ENTRY_UNKNOWN;
   return note->entry == ENTRY_KNOWN;
+}
+
+bool known_at_entry(const Value *v) {
+  return known_within(v, 0);
 }
 
 /* ---- bounds */
@@ -213,7 +222,7 @@ static const Need *need_of_call(FuncStorage *f, const Op *call) {
       continue;
     }
     need->args[i] = size_of_value(f->module, call->operands[i]);
-    known = known && size_known(need->args[i]);
+    known = known && size_known(need->args[i], 0);
   }
   if (known)
     return need;
@@ -287,32 +296,51 @@ static int by_start(const void *x, const void *y) {
 }
 
 /* ---- which parameters matter */
-static void note_params(WorkPlan *plan, const Value *v);
+typedef struct Mattering {
+  Module *module;
+  WorkPlan *plan;
+  bool *seen; /* by uid */
+  VEC(const Value *) left;
+} Mattering;
 
-static void note_param(Value *v, void *arg) {
-  note_params(arg, v);
-}
-
-static void note_params(WorkPlan *plan, const Value *v) {
-  if (is_work_param(v)) {
-    plan->uses_param[v->index] = true;
+static void note_value(Value *v, void *arg) {
+  Mattering *m = arg;
+  if (m->seen[v->uid])
     return;
-  }
-  if (v->def->code == OP_SIZE)
-    size_values(v->def->at.size, note_param, plan);
-  for (int i = 0; i < v->def->noperands; i++)
-    note_params(plan, v->def->operands[i]);
+  m->seen[v->uid] = true;
+  vec_push(m->module->arena, m->left, v);
 }
 
-static void note_need(WorkPlan *plan, const Need *need) {
+/* What is computed from other values leads to them; a stack of our own, as such chains may be long. */
+static void follow_values(Mattering *m) {
+  while (m->left.n) {
+    const Value *v = m->left.at[--m->left.n];
+    if (is_work_param(v)) {
+      m->plan->uses_param[v->index] = true;
+      continue;
+    }
+    if (v->def->code == OP_SIZE)
+      size_values(v->def->at.size, note_value, m);
+    for (int i = 0; i < v->def->noperands; i++)
+      note_value(v->def->operands[i], m);
+  }
+}
+
+static void note_need(Mattering *m, const Need *need) {
   for (int i = 0; i < need->rank; i++)
     for (int j = 0; j < need->dims[i].n; j++)
-      size_values(need->dims[i].choices[j], note_param, plan);
+      size_values(need->dims[i].choices[j], note_value, m);
   for (int i = 0; i < need->parts.n; i++)
-    note_need(plan, need->parts.at[i]);
+    note_need(m, need->parts.at[i]);
   for (int i = 0; need->callee && i < need->callee->body->nparams; i++)
     if (need->args[i])
-      size_values(need->args[i], note_param, plan);
+      size_values(need->args[i], note_value, m);
+}
+
+static void note_params(Module *module, WorkPlan *plan) {
+  Mattering m = {.module = module, .plan = plan, .seen = NEW_ARRAY(module->arena, bool, module->nuids + 1)};
+  note_need(&m, plan->slots);
+  follow_values(&m);
 }
 
 WorkPlan *workspace_plan(FuncStorage *f) {
@@ -339,6 +367,7 @@ WorkPlan *workspace_plan(FuncStorage *f) {
   qsort(planned, (size_t)n, sizeof *planned, by_start);
   for (int i = 0; i < n; i++)
     put_in_slot(&p, planned[i].place, planned[i].need);
-  note_need(plan, plan->slots);
+  if (plan->slots->parts.n)
+    note_params(m, plan);
   return plan;
 }
