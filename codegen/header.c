@@ -13,6 +13,12 @@ static const char *guard_of(Arena *arena, const char *name) {
   return guard;
 }
 
+/* A header does not depend on the folder that it was made in. */
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
 /* ---- prototypes */
 typedef VEC(const char *) Strings;
 
@@ -83,7 +89,7 @@ static void print_origin(FILE *out, const CInterface *c) {
     fprintf(out, ": %s of %s", derive_name[d->op], d->base->name);
   const Range loc = c->export->loc.src ? c->export->loc : f->loc;
   if (loc.src && loc.line > 0)
-    fprintf(out, " (%s:%d)", loc.src->name, loc.line);
+    fprintf(out, " (%s:%d)", base_name(loc.src->name), loc.line);
   fputc('\n', out);
 }
 
@@ -106,7 +112,7 @@ static void print_comment(FILE *out, Module *m, const CInterface *c) {
 
 void codegen_header(Module *m, const CodegenOptions *o, const char *guard, FILE *out) {
   const char *name = guard_of(m->arena, guard);
-  fprintf(out, "/* Made by gradc from %s; changes are lost when it is made again.\n\n", m->file);
+  fprintf(out, "/* Made by gradc from %s; changes are lost when it is made again.\n\n", base_name(m->file));
   fputs("   Each function returns 0, or a status from gradc.h, and gradc_last_error() then says where and why.  "
         "Tensors are\n"
         "   dense and row-major, of the shape stated; outputs must not overlap inputs or each other, and one that is "

@@ -99,12 +99,12 @@ static bool solve(Session *s, const Func *f, const Size *size, int64_t n, Array 
   return false;
 }
 
-/* ---- what is given, by parameter */
+/* ---- what is given, by parameter: p.w is p_w; a name that C reserves has a _ more */
 static bool same_name(const char *param, const char *given) {
   for (; *param && *given; param++, given++)
     if (*param != *given && !(*param == '_' && *given == '.'))
       return false;
-  return !*param && !*given;
+  return !*given && (!*param || (*param == '_' && !param[1]));
 }
 
 static Given *given_for(Givens *givens, const Value *param) {
