@@ -11,6 +11,7 @@
 #ifndef GRADC_CODEGEN_BODY_H
 #define GRADC_CODEGEN_BODY_H
 #include "codegen/lower.h"
+#include "codegen/vector.h"
 #include "codegen/workspace.h"
 
 enum { FIRST_PARAM = 3 }; /* of an LLVM function, before the function's own */
@@ -28,6 +29,7 @@ typedef struct Unit {
   LLVMFastMathFlags fast_reduce; /* of what a reduction or an accumulator is updated with */
   bool libmvec;                  /* vector functions of glibc can be called */
   int vector_bits;               /* the widest that they may be called at */
+  int lanes; /* type_of_kind() gives vectors of so many; 0: scalars */
   const char *triple;
   bool sign_extends; /* C passes an int sign-extended to the register */
   LLVMMetadataRef scope_domain;
@@ -50,6 +52,7 @@ typedef struct Body {
   LLVMMetadataRef *scope, *others; /* alias scopes by slot; NULL where there are too many */
   SizeCache *sizes;
   LLVMValueRef row_arrays[KIND_F64 + 1][8]; /* of codegen/lower_rows.c */
+  VectorLoop *vector; /* the loop that is being written in vectors, or NULL */
   Range loc;
   LLVMMetadataRef subprogram; /* -g */
 } Body;
@@ -131,6 +134,7 @@ LLVMValueRef part_address(Body *b, const Value *x, int n, Value *const *idx, uin
 /* `of`: the tensor that the address is in, for what is known of its memory; or NULL. */
 LLVMValueRef load_element(Body *b, Kind k, LLVMValueRef address, const Value *of);
 void store_element(Body *b, Kind k, LLVMValueRef x, LLVMValueRef address, const Value *of);
+bool is_full(const Value *v); /* one scalar everywhere */
 void copy_tensor(Body *b, Type t, LLVMValueRef to, LLVMValueRef from);
 void fill_tensor(Body *b, Type t, LLVMValueRef to, const Value *full);
 void add_tensor(Body *b, const Value *x, LLVMValueRef to, const Value *acc);
@@ -151,13 +155,41 @@ void lower_while(Body *b, const Op *op);
 /* A counted loop 0 <= i < n around what is appended between begin and end. */
 typedef struct CountedLoop {
   LLVMBasicBlockRef before, header, body, latch, after;
-  LLVMValueRef index;
+  LLVMValueRef start, index; /* start: 0, unless it is set before the end */
 } CountedLoop;
 void counted_begin(Body *b, CountedLoop *l, LLVMValueRef n, const char *name);
 void counted_end(Body *b, CountedLoop *l);
 
 /* ---- lower_kernel.c */
 void lower_kernel_call(Body *b, const Op *op);
+
+/* ---- vector_code.c, vector_memory.c, vector_loop.c */
+/* In a loop that is written in vectors: true if the operation is varying, and has been written. */
+bool vector_op(Body *b, const Op *op);
+LLVMValueRef vector_value(Body *b, const Value *v); /* uniform values are spread over the lanes */
+LLVMValueRef vector_spread(Body *b, LLVMValueRef x, int lanes);
+/* Runs the loop's last index from 0 as far as whole vectors go, and returns where that is.  reductions: the state of each out
+   that is reduced, taken on. */
+LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRef **reductions);
+void vector_loop(Body *b, const Op *op); /* a loop inside one that runs in vectors */
+typedef struct Lanes {                   /* a tensor as its lanes have it, at some element */
+  Layout layout;
+  LLVMValueRef base;   /* LANES: of element 0; STRIDED: of lane 0's element 0 */
+  LLVMValueRef stride; /* STRIDED: elements from lane to lane */
+} Lanes;
+Lanes lanes_of(Body *b, const Value *x);
+LLVMValueRef lanes_load(Body *b, Kind k, Lanes from, LLVMValueRef offset); /* uniform offset */
+void lanes_store(Body *b, Kind k, LLVMValueRef x, Lanes to, LLVMValueRef offset);
+/* All elements of x to another place. */
+void lanes_copy(Body *b, const Value *x, Lanes to);
+/* Offset in elements of x[idx..]; the indices must be uniform; checked. */
+LLVMValueRef lanes_offset(Body *b, const Value *x, int n, Value *const *idx, uint64_t checks);
+void vector_index(Body *b, const Op *op);
+void vector_acc_add(Body *b, const Op *op);
+LLVMValueRef vector_sum(Body *b, Kind k, LLVMValueRef x); /* of the lanes */
+LLVMValueRef vector_slot(Body *b, const Op *op, int out); /* of a stack of the loop itself: where lane 0's part begins */
+/* A mathematical function of vectors; NULL: only of scalars. */
+LLVMValueRef vector_math(Body *b, const Op *op, LLVMValueRef *x);
 
 /* ---- lower_func.c, lower_export.c */
 void declare_func(Unit *u, Func *f);

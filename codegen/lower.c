@@ -121,6 +121,8 @@ LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef co
     Func *f = order.at[i];
     func_note(f)->storage = storage_analyse(f);
     wanted_analyse(func_note(f)->storage);
+    if (o->opt_level >= 2 && !m->strict)
+      vector_plan(func_note(f)->storage, u.vector_bits);
     func_note(f)->plan = workspace_plan(func_note(f)->storage);
     declare_func(&u, f);
     work_function(&u, f);

@@ -4,6 +4,7 @@
 /* ---- counted loops */
 void counted_begin(Body *b, CountedLoop *l, LLVMValueRef n, const char *name) {
   Unit *u = b->unit;
+  l->start = const_i64(u, 0);
   l->before = current_block(b);
   l->header = new_block(b, name);
   l->body = new_block(b, "");
@@ -18,7 +19,7 @@ void counted_begin(Body *b, CountedLoop *l, LLVMValueRef n, const char *name) {
 void counted_end(Body *b, CountedLoop *l) {
   Unit *u = b->unit;
   LLVMValueRef next = LLVMBuildNSWAdd(b->at, l->index, const_i64(u, 1), "");
-  LLVMValueRef values[] = {const_i64(u, 0), next};
+  LLVMValueRef values[] = {l->start, next};
   LLVMBasicBlockRef blocks[] = {l->before, current_block(b)};
   l->latch = blocks[1];
   LLVMBuildBr(b->at, l->header);
@@ -109,6 +110,14 @@ void level_end(LoopCode *l, Level *level) {
   state_close(&l->state, level->phis, level->counted.latch);
 }
 
+/* The innermost index in vectors, as far as whole ones go: where that is. */
+static LLVMValueRef run_vectors(LoopCode *l, LLVMValueRef extent) {
+  LLVMValueRef **reductions = NEW_ARRAY(l->body->unit->arena, LLVMValueRef *, l->info->nouts + 1);
+  for (int i = 0; i < l->info->nouts; i++)
+    reductions[i] = l->reduction[i] >= 0 ? &l->state.now[l->reduction[i]] : NULL;
+  return vector_part(l->body, l->op, extent, reductions);
+}
+
 static void lower_level(LoopCode *l, int number) {
   if (number == l->info->nindices) {
     lower_iteration(l);
@@ -119,8 +128,12 @@ static void lower_level(LoopCode *l, int number) {
     return;
   }
   const Value *index = l->op->regions[0]->params[number];
+  const bool vectors = number == l->info->nindices - 1 && op_note(l->op)->vector && !l->body->vector;
+  LLVMValueRef start = vectors ? run_vectors(l, l->extents[number]) : NULL;
   Level level;
   level_begin(l, &level, l->extents[number], index->name ? index->name : "loop");
+  if (start)
+    level.counted.start = start; /* what vectors have left over */
   set_value(index, level.counted.index);
   lower_level(l, number + 1);
   level_end(l, &level);

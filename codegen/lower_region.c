@@ -43,7 +43,9 @@ static void lower_update(Body *b, const Op *op) {
   take_edges(b, 1, op_note(op)->edges);
   set_value(op->results[0], address_of(b, place_of(note_of(op->results[0])->storage)));
   LLVMValueRef to = part_address(b, op->results[0], op->noperands - 2, op->operands + 2, op->at.checks);
-  if (v->type.rank)
+  if (v->type.rank && is_full(v))
+    fill_tensor(b, v->type, to, v);
+  else if (v->type.rank)
     copy_tensor(b, v->type, to, value_code(b, v));
   else
     store_element(b, v->type.kind, value_code(b, v), to, op->results[0]);
@@ -186,6 +188,8 @@ static void lower_scalar(Body *b, const Op *op) {
 }
 
 static void lower_op(Body *b, const Op *op) {
+  if (b->vector && vector_op(b, op))
+    return;
   switch (op->code) {
   case OP_CONST: set_value(op->results[0], constant_code(b, op)); break;
   case OP_SIZE: set_value(op->results[0], size_code_checked(b, op->at.size)); break;

@@ -39,12 +39,13 @@ struct Place {
   Place *twin; /* WORK or OUTPUT: carries of one loop alternate between this place and that one */
   bool is_twin;
   bool followed; /* a carry in it is read elsewhere while its loop runs */
-  /* Set when all is merged: */
   int from, to;         /* holds a value between these points at most */
+  /* Set when all is merged: */
   const Region *home;   /* the innermost region around all of it */
   PlaceRoom room;       /* WORK */
   int slot;             /* ROOM_PLANNED: of the plan */
   int frame_bytes;      /* ROOM_FRAME */
+  int lanes;            /* WORK: holds so many tensors, element by element: codegen/vector.h; 0: one */
   LLVMValueRef address; /* while code is made */
 };
 
@@ -85,6 +86,9 @@ typedef struct RegionNote {
   int nedges;
 } RegionNote;
 
+typedef enum Layout { LAYOUT_UNIFORM, LAYOUT_LANES, LAYOUT_STRIDED } Layout;
+typedef struct VectorLoop VectorLoop;
+
 typedef struct OpNote {
   int begin, start, end; /* start: after the initial values were read */
   RegionNote regions[2];
@@ -92,6 +96,7 @@ typedef struct OpNote {
   int nedges;
   Edge **exits;   /* loop, while: from each carry to its result */
   uint64_t wants; /* results of the function that it is for: codegen/wanted.c */
+  VectorLoop *vector; /* loop: runs in vectors; NULL: does not */
   Place *area;    /* call: memory for the callee's own workspace, or NULL */
 } OpNote;
 
@@ -102,6 +107,11 @@ typedef struct ValueNote {
   LLVMValueRef at_entry, entry_code; /* the value as computed when that LLVM function begins */
   EntryKnown entry;                  /* whether it can be: codegen/workspace.h */
   Storage *storage;                  /* tensors */
+  /* Inside a loop that runs in vectors: codegen/vector.h */
+  bool varying;            /* scalars: differs between lanes */
+  int step;                /* i64: its growth from lane to lane, or STEP_UNKNOWN */
+  Layout layout;           /* tensors and accumulators */
+  const Size *lane_stride; /* LAYOUT_STRIDED */
   uint64_t wants;                    /* results of the function that it is for */
   bool guarded;                      /* made only where one of them is wanted */
 } ValueNote;

@@ -3,7 +3,7 @@
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
-LLVMTypeRef type_of_kind(Unit *u, Kind k) {
+static LLVMTypeRef scalar_type(Unit *u, Kind k) {
   switch (k) {
   case KIND_BOOL: return u->i1;
   case KIND_I32: return u->i32;
@@ -14,8 +14,13 @@ LLVMTypeRef type_of_kind(Unit *u, Kind k) {
   return NULL;
 }
 
+LLVMTypeRef type_of_kind(Unit *u, Kind k) {
+  LLVMTypeRef type = scalar_type(u, k);
+  return u->lanes ? LLVMVectorType(type, (unsigned)u->lanes) : type;
+}
+
 LLVMTypeRef memory_type(Unit *u, Kind k) {
-  return k == KIND_BOOL ? u->i8 : type_of_kind(u, k);
+  return k == KIND_BOOL ? u->i8 : scalar_type(u, k);
 }
 
 LLVMAttributeRef attribute(Unit *u, const char *name, uint64_t value) {

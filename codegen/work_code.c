@@ -53,12 +53,16 @@ static LLVMValueRef rounded_up(Sum *s, LLVMValueRef bytes) {
   return LLVMBuildAnd(s->body->at, bytes, const_i64(s->body->unit, -WORK_ALIGNMENT), "");
 }
 
-LLVMValueRef saturated_bytes(Body *b, Type t) {
+static LLVMValueRef bytes_of_lanes(Body *b, Type t, int lanes) {
   Sum s = {.body = b};
-  LLVMValueRef bytes = const_i64(b->unit, kind_bytes(t.kind)), zero = const_i64(b->unit, 0);
+  LLVMValueRef bytes = const_i64(b->unit, kind_bytes(t.kind) * lanes), zero = const_i64(b->unit, 0);
   for (int i = 0; i < t.rank; i++)
     bytes = times(&s, bytes, larger(b, size_code(b, t.dims[i]), zero));
   return saturated(&s, bytes);
+}
+
+LLVMValueRef saturated_bytes(Body *b, Type t) {
+  return bytes_of_lanes(b, t, 1);
 }
 
 /* ---- what is known at entry: computed in the first block, from parameters */
@@ -245,5 +249,5 @@ LLVMValueRef work_push_bytes(Body *b, LLVMValueRef bytes) {
 }
 
 void work_push(Body *b, Place *p) {
-  p->address = work_push_bytes(b, p->call ? work_bytes_of_call(b, p->call) : saturated_bytes(b, p->type));
+  p->address = work_push_bytes(b, p->call ? work_bytes_of_call(b, p->call) : bytes_of_lanes(b, p->type, p->lanes ? p->lanes : 1));
 }

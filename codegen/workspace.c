@@ -150,9 +150,10 @@ static Need *new_need(Module *m, NeedKind kind) {
   return need;
 }
 
-static Need *need_of_type(Module *m, Type t) {
+static Need *need_of_place(Module *m, const Place *place) {
+  const Type t = place->type;
   Need *need = new_need(m, NEED_TENSOR);
-  need->element_bytes = kind_bytes(t.kind);
+  need->element_bytes = kind_bytes(t.kind) * (place->lanes ? place->lanes : 1);
   need->rank = t.rank;
   Bound *dims = NEW_ARRAY(m->arena, Bound, t.rank);
   need->dims = dims;
@@ -265,7 +266,8 @@ static bool put_in_frame(Planner *p, Place *place) {
   int64_t count;
   if (!size_is_const(place->count, &count) || count < 0 || count > FRAME_PLACE_BYTES)
     return false;
-  const int64_t bytes = (count * kind_bytes(place->type.kind) + WORK_ALIGNMENT - 1) / WORK_ALIGNMENT * WORK_ALIGNMENT;
+  const int64_t each = kind_bytes(place->type.kind) * (place->lanes ? place->lanes : 1);
+  const int64_t bytes = (count * each + WORK_ALIGNMENT - 1) / WORK_ALIGNMENT * WORK_ALIGNMENT;
   if (bytes > FRAME_PLACE_BYTES || p->plan->frame_bytes + bytes > FRAME_BYTES)
     return false;
   p->plan->frame_bytes += (int)bytes;
@@ -356,7 +358,7 @@ WorkPlan *workspace_plan(FuncStorage *f) {
     Place *place = f->places.at[i];
     if (place->kind != PLACE_WORK || (!place->call && put_in_frame(&p, place)))
       continue;
-    const Need *need = place->call ? need_of_call(f, place->call) : need_of_type(m, place->type);
+    const Need *need = place->call ? need_of_call(f, place->call) : need_of_place(m, place);
     if (need) {
       planned[n++] = (Candidate){.place = place, .need = need};
     } else {

@@ -1,0 +1,38 @@
+/* Vector code across the iterations of a parallel loop.
+   A loop L that is chosen runs its last index in steps of `lanes`: a value that differs between iterations (varying) is
+   a vector with one element a lane, what is the same for all (uniform) stays a scalar, loops inside L stay as they are.
+   What is left over runs the scalar code.  Branches on a varying condition run both sides under a mask, each only where
+   some lane is live.
+
+   Tensors, seen from L's body:
+     UNIFORM  made outside of L: one tensor for all lanes
+     LANES    made in the body: element e of lane l lies at e * lanes + l
+     STRIDED  each lane has its part of one tensor outside, `lane_stride` elements apart: a row x[i], a slot of a stack
+   Accumulators of L that all lanes add to at one place get a panel: a vector for each element, summed when L is over.
+ */
+#ifndef GRADC_CODEGEN_VECTOR_H
+#define GRADC_CODEGEN_VECTOR_H
+#include "codegen/workspace.h"
+
+enum { STEP_UNKNOWN = INT32_MIN }; /* ValueNote.step: what an index grows by from lane to lane */
+
+typedef struct Panel {
+  const Value *handle;
+  Place *place; /* NULL: a scalar accumulator */
+  LLVMValueRef address;
+} Panel;
+
+struct VectorLoop {
+  const Op *loop;
+  int lanes;
+  VEC(Panel) panels;
+  /* while its code is made */
+  LLVMValueRef first; /* the index of lane 0 */
+  LLVMValueRef mask;  /* lanes that are live; NULL: all */
+};
+
+/* Chooses loops; between storage_analyse and workspace_plan.  bits: the width of the processor's vectors. */
+void vector_plan(FuncStorage *f, int bits);
+bool vector_is_varying(const Value *v);
+Panel *vector_panel(VectorLoop *v, const Value *handle); /* NULL: none */
+#endif

@@ -1,0 +1,230 @@
+/* Operations of a loop that runs in vectors: scalars, branches, requirements; see codegen/vector.h. */
+#include "codegen/body.h"
+
+static int lanes(const Body *b) {
+  return b->vector->lanes;
+}
+
+/* ---- scalars */
+
+/* What scalar_code() does with instructions and intrinsics alone, and so on vectors as well. */
+static bool is_plain(const Op *op) {
+  const bool is_float = kind_is_float(op->operands[0]->type.kind);
+  switch (op->code) {
+  case OP_NEG:
+  case OP_ABS:
+  case OP_NOT:
+  case OP_ISNAN:
+  case OP_ISFINITE:
+  case OP_CAST:
+  case OP_ADD:
+  case OP_SUB:
+  case OP_MUL:
+  case OP_MIN:
+  case OP_MAX:
+  case OP_LT:
+  case OP_LE:
+  case OP_EQ:
+  case OP_NE:
+  case OP_AND:
+  case OP_OR:
+  case OP_MULZ:
+  case OP_DIVZ:
+  case OP_ATTACH:
+  case OP_SELECT:
+  case OP_SIGN: return true;
+  case OP_SQRT:
+  case OP_FLOOR:
+  case OP_CEIL:
+  case OP_ROUND:
+  case OP_TRUNC: return true;
+  case OP_POWI: return op->at.i >= -1 && op->at.i <= 5;
+  case OP_DIV: return is_float;
+  default: return false;
+  }
+}
+
+/* Lane by lane; those that are not live are given the operands of one that is harmless: themselves, as scalar
+   operations on floats have no effects, and 1 for what an integer division divides by. */
+static LLVMValueRef lane_by_lane(Body *b, const Op *op, LLVMValueRef *x) {
+  Unit *u = b->unit;
+  const Kind k = op->results[0]->type.kind;
+  LLVMTypeRef type = LLVMVectorType(type_of_kind(u, k), (unsigned)lanes(b));
+  LLVMValueRef result = LLVMGetPoison(type), mask = b->vector->mask;
+  if (mask && op->noperands == 2 && kind_is_int(op->operands[1]->type.kind)) {
+    LLVMTypeRef kind = type_of_kind(u, op->operands[1]->type.kind);
+    x[1] = LLVMBuildSelect(b->at, mask, x[1], vector_spread(b, LLVMConstInt(kind, 1, false), lanes(b)), "");
+  }
+  for (int i = 0; i < lanes(b); i++) {
+    LLVMValueRef lane[3], number = LLVMConstInt(u->i32, (unsigned)i, false);
+    for (int j = 0; j < op->noperands; j++)
+      lane[j] = LLVMBuildExtractElement(b->at, x[j], number, "");
+    result = LLVMBuildInsertElement(b->at, result, scalar_code(b, op, lane), number, "");
+  }
+  return result;
+}
+
+static void vector_scalar(Body *b, const Op *op) {
+  LLVMValueRef x[3];
+  for (int i = 0; i < op->noperands; i++)
+    x[i] = vector_value(b, op->operands[i]);
+  LLVMValueRef code = NULL;
+  if (is_plain(op)) {
+    b->unit->lanes = lanes(b);
+    code = scalar_code(b, op, x);
+    b->unit->lanes = 0;
+  } else {
+    code = vector_math(b, op, x);
+  }
+  set_value(op->results[0], code ? code : lane_by_lane(b, op, x));
+}
+
+/* ---- branches */
+static LLVMValueRef any_lane(Body *b, LLVMValueRef mask) {
+  LLVMTypeRef type = LLVMTypeOf(mask);
+  return call_intrinsic(b, "llvm.vector.reduce.or", 1, &type, 1, &mask);
+}
+
+/* One side under its mask; what it yields, undefined where no lane was live. */
+static void masked_side(Body *b, const Op *op, int which, LLVMValueRef side, LLVMValueRef *codes) {
+  const Region *r = op->regions[which];
+  LLVMValueRef around = b->vector->mask;
+  LLVMValueRef mask = around ? LLVMBuildAnd(b->at, around, side, "") : side;
+  LLVMBasicBlockRef before = current_block(b), inside = new_block(b, which ? "else" : "then"), after = new_block(b, "");
+  LLVMBuildCondBr(b->at, any_lane(b, mask), inside, after);
+  before = current_block(b);
+  begin_block(b, inside);
+  b->vector->mask = mask;
+  LLVMValueRef mark = lower_region(b, r);
+  for (int i = 0; i < r->nyields; i++)
+    codes[i] = vector_value(b, r->yields[i]);
+  region_pop(b, mark);
+  b->vector->mask = around;
+  LLVMBasicBlockRef end = current_block(b);
+  LLVMBuildBr(b->at, after);
+  begin_block(b, after);
+  for (int i = 0; i < r->nyields; i++) {
+    LLVMValueRef phi = LLVMBuildPhi(b->at, LLVMTypeOf(codes[i]), "");
+    LLVMValueRef values[] = {LLVMConstNull(LLVMTypeOf(codes[i])), codes[i]};
+    LLVMBasicBlockRef blocks[] = {before, end};
+    LLVMAddIncoming(phi, values, blocks, 2);
+    codes[i] = phi;
+  }
+}
+
+/* A side that computes little and can do no harm is computed for all lanes. */
+static bool is_harmless(const Region *r) {
+  int n = 0;
+  for (const Op *op = r->first; op; op = op->next, n++)
+    if (op_info[op->code].group != GROUP_ELEM && op->code != OP_CONST)
+      return false;
+    else if (op_info[op->code].group == GROUP_ELEM && !is_plain(op))
+      return false;
+  return n <= 8;
+}
+
+static void side(Body *b, const Op *op, int which, LLVMValueRef live, LLVMValueRef *codes) {
+  const Region *r = op->regions[which];
+  if (!is_harmless(r)) {
+    masked_side(b, op, which, live, codes);
+    return;
+  }
+  lower_region(b, r);
+  for (int i = 0; i < r->nyields; i++)
+    codes[i] = vector_value(b, r->yields[i]);
+}
+
+static void masked_if(Body *b, const Op *op) {
+  LLVMValueRef then = vector_value(b, op->operands[0]), *codes[2];
+  for (int w = 0; w < 2; w++)
+    codes[w] = NEW_ARRAY(b->unit->arena, LLVMValueRef, op->nresults + 1);
+  side(b, op, 0, then, codes[0]);
+  side(b, op, 1, LLVMBuildNot(b->at, then, ""), codes[1]);
+  for (int i = 0; i < op->nresults; i++)
+    set_value(op->results[i], LLVMBuildSelect(b->at, then, codes[0][i], codes[1][i], ""));
+}
+
+/* A uniform condition: one side is run, for all lanes. */
+static void uniform_if(Body *b, const Op *op) {
+  LLVMBasicBlockRef branches[2] = {new_block(b, "then"), new_block(b, "else")}, after = new_block(b, ""), ends[2];
+  LLVMValueRef *codes[2];
+  LLVMBuildCondBr(b->at, value_code(b, op->operands[0]), branches[0], branches[1]);
+  for (int w = 0; w < 2; w++) {
+    const Region *r = op->regions[w];
+    begin_block(b, branches[w]);
+    LLVMValueRef mark = lower_region(b, r);
+    codes[w] = NEW_ARRAY(b->unit->arena, LLVMValueRef, r->nyields + 1);
+    for (int i = 0; i < r->nyields; i++)
+      codes[w][i] = vector_is_varying(op->results[i]) ? vector_value(b, r->yields[i]) : value_code(b, r->yields[i]);
+    region_pop(b, mark);
+    ends[w] = current_block(b);
+    LLVMBuildBr(b->at, after);
+  }
+  begin_block(b, after);
+  for (int i = 0; i < op->nresults; i++) {
+    LLVMValueRef phi = LLVMBuildPhi(b->at, LLVMTypeOf(codes[0][i]), ""), both[] = {codes[0][i], codes[1][i]};
+    LLVMAddIncoming(phi, both, ends, 2);
+    set_value(op->results[i], phi);
+  }
+}
+
+static void vector_require(Body *b, const Op *op) {
+  LLVMValueRef bad = LLVMBuildNot(b->at, vector_value(b, op->operands[0]), "");
+  if (b->vector->mask)
+    bad = LLVMBuildAnd(b->at, bad, b->vector->mask, "");
+  fail_require_if(b, any_lane(b, bad), op->at.text);
+}
+
+/* ---- one operation */
+static bool reads_lanes(const Op *op) {
+  for (int i = 0; i < op->noperands; i++) {
+    const Value *v = op->operands[i];
+    if (v->type.rank ? note_of(v)->layout != LAYOUT_UNIFORM : vector_is_varying(v))
+      return true;
+  }
+  return false;
+}
+
+bool vector_op(Body *b, const Op *op) {
+  const Value *result = op->nresults ? op->results[0] : NULL;
+  switch (op->code) {
+  case OP_CONST:
+  case OP_SIZE: return false;
+  case OP_FULL:
+    check_type(b, result->type);
+    if (note_of(result)->storage->kind == STORAGE_OWN) {
+      set_value(result, address_of(b, place_of(note_of(result)->storage)));
+      const Lanes to = lanes_of(b, result);
+      LLVMValueRef x = vector_value(b, op->operands[0]);
+      CountedLoop l;
+      counted_begin(b, &l, count_code(b, result->type), "fill");
+      lanes_store(b, result->type.kind, x, to, l.index);
+      counted_end(b, &l);
+    }
+    return true;
+  case OP_INDEX:
+    if (!reads_lanes(op))
+      return false;
+    vector_index(b, op);
+    return true;
+  case OP_ACC_ADD: vector_acc_add(b, op); return true;
+  case OP_LOOP: vector_loop(b, op); return true;
+  case OP_IF:
+    if (vector_is_varying(op->operands[0]))
+      masked_if(b, op);
+    else
+      uniform_if(b, op);
+    return true;
+  case OP_REQUIRE:
+    if (!vector_is_varying(op->operands[0]) && !b->vector->mask)
+      return false;
+    vector_require(b, op);
+    return true;
+  case OP_RESHAPE: return false;
+  default:
+    if (!vector_is_varying(result))
+      return false;
+    vector_scalar(b, op);
+    return true;
+  }
+}

@@ -1,0 +1,392 @@
+/* Which loops run in vectors, and what is uniform and what varying in them; see codegen/vector.h.
+   A loop is chosen if everything in it can be done for several iterations at once, and if that is estimated to be
+   cheaper: loads that lie apart, lane from lane, cost as much as scalar ones. */
+#include "codegen/vector.h"
+#include "ir/build.h"
+
+enum { VECTORS = 2, MATH_COST = 20, SCATTER_COST = 3, WEIGHT = 8, MAX_WEIGHT = 4096 };
+
+typedef struct Plan {
+  FuncStorage *f;
+  const Op *loop;
+  const Region *body;
+  VectorLoop *vector;
+  double vector_cost, scalar_cost; /* of an iteration, in instructions */
+  double weight;                   /* of an operation at this depth of loops */
+  bool heavy;                      /* holds a loop or a mathematical function: worth it at all */
+} Plan;
+
+bool vector_is_varying(const Value *v) {
+  return note_of(v)->varying;
+}
+
+Panel *vector_panel(VectorLoop *v, const Value *handle) {
+  for (int i = 0; i < v->panels.n; i++)
+    if (v->panels.at[i].handle == handle)
+      return &v->panels.at[i];
+  return NULL;
+}
+
+/* ---- cost */
+static void spend(Plan *p, double vector, double scalar) {
+  p->vector_cost += p->weight * vector;
+  p->scalar_cost += p->weight * scalar * p->vector->lanes;
+}
+
+static void spend_memory(Plan *p, bool together) {
+  spend(p, together ? VECTORS : SCATTER_COST * p->vector->lanes / 2, 1);
+}
+
+static void spend_scalar(Plan *p, const Op *op) {
+  const OpInfo *info = &op_info[op->code];
+  const bool simple = info->arity > 1 || op->code == OP_NEG || op->code == OP_ABS || op->code == OP_CAST ||
+                      op->code == OP_NOT || op->code == OP_POWI || op->code == OP_SIGN || op->code == OP_FLOOR ||
+                      op->code == OP_ISNAN || op->code == OP_ISFINITE;
+  const double cost = op->code == OP_DIV || op->code == OP_DIVZ || op->code == OP_SQRT ? 6
+                      : simple && op->code != OP_POW                                   ? 1
+                                                                                       : MATH_COST;
+  p->heavy |= cost == MATH_COST;
+  spend(p, cost * VECTORS, cost);
+}
+
+/* ---- what varies */
+typedef struct SizeVaries {
+  bool yes;
+} SizeVaries;
+static void look_at_size(Value *v, void *arg) {
+  SizeVaries *s = arg;
+  s->yes |= note_of(v)->varying;
+}
+static bool size_varies(const Size *size) {
+  SizeVaries s = {0};
+  size_values(size, look_at_size, &s);
+  return s.yes;
+}
+static bool type_varies(Type t) {
+  for (int i = 0; i < t.rank; i++)
+    if (size_varies(t.dims[i]))
+      return true;
+  return false;
+}
+
+static bool is_local(const Plan *p, const Value *v) {
+  return !value_is_outside(v, p->body);
+}
+
+/* A tensor made in the body: in lanes, or in the slots of L's own stack. */
+static bool plan_made(Plan *p, const Value *v) {
+  ValueNote *note = note_of(v);
+  const Storage *s = note->storage;
+  note->layout = LAYOUT_LANES;
+  if (type_varies(v->type))
+    return false;
+  if (!s || s->kind != STORAGE_OWN)
+    return s && s->kind == STORAGE_FILL;
+  const Place *place = place_of(s);
+  if (place->kind == PLACE_SLOT && place->loop == p->loop) {
+    note->layout = LAYOUT_STRIDED;
+    note->lane_stride = type_count(p->f->module, place->type);
+    return true;
+  }
+  if (place->kind == PLACE_SLOT)
+    return true;
+  return place->kind == PLACE_WORK && !place->twin && !place->is_twin;
+}
+
+static bool any_varies(int n, Value *const *v) {
+  for (int i = 0; i < n; i++)
+    if (note_of(v[i])->varying)
+      return true;
+  return false;
+}
+
+/* The lanes' elements lie side by side: the last index of all axes grows by one, the others are uniform. */
+static bool side_by_side(const Value *x, int n, Value *const *idx) {
+  return n == x->type.rank && n > 0 && !any_varies(n - 1, idx) && note_of(idx[n - 1])->step == 1;
+}
+
+static bool plan_index(Plan *p, const Op *op) {
+  const Value *x = op->operands[0], *result = op->results[0];
+  ValueNote *note = note_of(result);
+  const int n = op->noperands - 1;
+  Value *const *idx = op->operands + 1;
+  const Layout layout = is_local(p, x) ? note_of(x)->layout : LAYOUT_UNIFORM;
+  const bool varies = any_varies(n, idx);
+  if (!result->type.rank) {
+    note->varying = varies || layout != LAYOUT_UNIFORM;
+    note->step = note->varying ? STEP_UNKNOWN : 0;
+    if (note->varying)
+      spend_memory(p, layout == LAYOUT_LANES ? !varies : layout == LAYOUT_UNIFORM && side_by_side(x, n, idx));
+    else
+      spend(p, 1, 1);
+    return true;
+  }
+  note->layout = layout;
+  note->lane_stride = note_of(x)->lane_stride;
+  if (layout != LAYOUT_UNIFORM)
+    return !varies;
+  if (!varies)
+    return true;
+  int axis = -1; /* the only index that varies, by one */
+  for (int i = 0; i < n; i++)
+    if (note_of(idx[i])->varying) {
+      if (axis >= 0 || note_of(idx[i])->step != 1)
+        return false;
+      axis = i;
+    }
+  note->layout = LAYOUT_STRIDED;
+  note->lane_stride = type_count(p->f->module, type_drop(x->type, axis + 1));
+  return op->at.checks == 0;
+}
+
+static void add_panel(Plan *p, const Value *handle) {
+  Arena *arena = p->f->module->arena;
+  if (vector_panel(p->vector, handle))
+    return;
+  Panel panel = {.handle = handle};
+  if (handle->type.rank) {
+    panel.place = NEW(arena, Place);
+    *panel.place = (Place){.kind = PLACE_WORK, .type = handle->type, .lanes = p->vector->lanes};
+    panel.place->count = type_count(p->f->module, handle->type);
+    panel.place->from = op_note(p->loop)->begin;
+    panel.place->to = op_note(p->loop)->end;
+    panel.place->home = p->loop->parent;
+  }
+  vec_push(arena, p->vector->panels, panel);
+}
+
+/* L runs once a call, so that the panels' own cost is small beside that of its iterations. */
+static bool panels_pay(const Plan *p) {
+  return p->loop->at.loop->nindices == 1 && !p->loop->parent->owner;
+}
+
+static bool plan_acc_add(Plan *p, const Op *op) {
+  const Value *handle = op->operands[0], *v = op->operands[1];
+  const int n = op->noperands - 2;
+  Value *const *idx = op->operands + 2;
+  const bool varies = any_varies(n, idx), own = handle->region == p->body, local = is_local(p, handle) && !own;
+  if (v->type.rank && varies)
+    return false;
+  if (local) {
+    spend_memory(p, !varies);
+  } else if (varies) {
+    spend_memory(p, side_by_side(handle, n, idx));
+  } else if (own && panels_pay(p)) {
+    add_panel(p, handle);
+    spend(p, 2 * VECTORS, 2);
+  } else {
+    spend(p, 6 * VECTORS, 2);
+  }
+  return true;
+}
+
+static bool plan_region(Plan *p, const Region *r);
+
+static bool plan_loop(Plan *p, const Op *op) {
+  const LoopInfo *info = op->at.loop;
+  const Region *body = op->regions[0];
+  for (int i = 0; i < info->nindices; i++)
+    if (size_varies(info->extents[i]))
+      return false;
+  for (int i = 0; i < info->ncarries; i++) {
+    ValueNote *carry = note_of(loop_carry(op, i));
+    if (loop_carry(op, i)->type.rank)
+      return false;
+    carry->varying = note_of(op->operands[i])->varying;
+    carry->step = carry->varying ? STEP_UNKNOWN : 0;
+  }
+  for (int i = 0; i < info->naccs; i++) {
+    const Value *result = op->results[info->ncarries + i];
+    ValueNote *handle = note_of(loop_acc(op, i)), *note = note_of(result);
+    handle->layout = LAYOUT_LANES;
+    note->varying = !result->type.rank;
+    note->step = STEP_UNKNOWN;
+    if (result->type.rank && !plan_made(p, result))
+      return false;
+    handle->layout = note->layout;
+    handle->lane_stride = note->lane_stride;
+  }
+  for (int i = 0; i < info->nouts; i++) /* known to the body: the slots of its own results */
+    if (loop_out(op, i)->type.rank && !plan_made(p, loop_out(op, i)))
+      return false;
+  const double weight = p->weight, vector_cost = p->vector_cost, scalar_cost = p->scalar_cost;
+  p->heavy = true;
+  p->weight = weight * WEIGHT > MAX_WEIGHT ? MAX_WEIGHT : weight * WEIGHT;
+  for (bool again = true; again;) {
+    again = false;
+    p->vector_cost = vector_cost;
+    p->scalar_cost = scalar_cost;
+    if (!plan_region(p, body))
+      return false;
+    for (int i = 0; i < info->ncarries; i++) {
+      ValueNote *carry = note_of(loop_carry(op, i));
+      if (note_of(body->yields[i])->varying && !carry->varying) {
+        carry->varying = again = true;
+        carry->step = STEP_UNKNOWN;
+      }
+    }
+  }
+  p->weight = weight;
+  for (int i = 0; i < info->ncarries; i++) {
+    note_of(op->results[i])->varying = note_of(loop_carry(op, i))->varying;
+    note_of(op->results[i])->step = STEP_UNKNOWN;
+  }
+  for (int i = 0; i < info->nouts; i++) {
+    const Value *y = body->yields[info->ncarries + i];
+    ValueNote *note = note_of(loop_out(op, i));
+    if (info->outs[i] != OUT_STACK) {
+      note->varying = note_of(y)->varying;
+      note->step = STEP_UNKNOWN;
+    }
+  }
+  return true;
+}
+
+static bool plan_if(Plan *p, const Op *op) {
+  const bool varies = note_of(op->operands[0])->varying;
+  for (int w = 0; w < 2; w++)
+    if (!plan_region(p, op->regions[w]))
+      return false;
+  for (int i = 0; i < op->nresults; i++) {
+    ValueNote *note = note_of(op->results[i]);
+    if (op->results[i]->type.rank)
+      return false;
+    note->varying =
+        varies || note_of(op->regions[0]->yields[i])->varying || note_of(op->regions[1]->yields[i])->varying;
+    note->step = STEP_UNKNOWN;
+  }
+  return true;
+}
+
+static int step_of(const Op *op) {
+  int step[2] = {0, 0};
+  int64_t factor;
+  for (int i = 0; i < op->noperands && i < 2; i++)
+    step[i] = note_of(op->operands[i])->varying ? note_of(op->operands[i])->step : 0;
+  if (step[0] == STEP_UNKNOWN || step[1] == STEP_UNKNOWN)
+    return STEP_UNKNOWN;
+  switch (op->code) {
+  case OP_ADD: return step[0] + step[1];
+  case OP_SUB: return step[0] - step[1];
+  case OP_MUL:
+    if (value_is_int_const(op->operands[1], &factor) && factor > -1000 && factor < 1000)
+      return step[0] * (int)factor;
+    if (value_is_int_const(op->operands[0], &factor) && factor > -1000 && factor < 1000)
+      return step[1] * (int)factor;
+    return STEP_UNKNOWN;
+  default: return STEP_UNKNOWN;
+  }
+}
+
+static bool plan_op(Plan *p, const Op *op) {
+  ValueNote *note = op->nresults ? note_of(op->results[0]) : NULL;
+  switch (op->code) {
+  case OP_CONST:
+    note->varying = false;
+    note->step = 0;
+    return true;
+  case OP_SIZE:
+    note->varying = false;
+    note->step = 0;
+    return !size_varies(op->at.size);
+  case OP_FULL: return plan_made(p, op->results[0]);
+  case OP_INDEX: return plan_index(p, op);
+  case OP_ACC_ADD: return plan_acc_add(p, op);
+  case OP_RESHAPE:
+    note->layout = is_local(p, op->operands[0]) ? note_of(op->operands[0])->layout : LAYOUT_UNIFORM;
+    note->lane_stride = note_of(op->operands[0])->lane_stride;
+    return true;
+  case OP_LOOP: return plan_loop(p, op);
+  case OP_IF: return plan_if(p, op);
+  case OP_REQUIRE: return true;
+  case OP_UPDATE:
+  case OP_WHILE:
+  case OP_CALL: return false;
+  default:
+    note->varying = any_varies(op->noperands, op->operands);
+    note->step = !note->varying ? 0 : op->results[0]->type.kind == KIND_I64 ? step_of(op) : STEP_UNKNOWN;
+    spend_scalar(p, op);
+    return true;
+  }
+}
+
+static bool plan_region(Plan *p, const Region *r) {
+  for (const Op *op = r->first; op; op = op->next)
+    if (!plan_op(p, op))
+      return false;
+  for (int i = 0; i < r->nyields; i++) /* what is handed on by copying has to be of the body */
+    if (r->yields[i]->type.rank && r != p->body && !is_local(p, r->yields[i]))
+      return false;
+  return true;
+}
+
+static void forget(const Region *r) {
+  for (int i = 0; i < r->nparams; i++) {
+    note_of(r->params[i])->varying = false;
+    note_of(r->params[i])->layout = LAYOUT_UNIFORM;
+  }
+  for (const Op *op = r->first; op; op = op->next) {
+    for (int i = 0; i < op->nresults; i++) {
+      note_of(op->results[i])->varying = false;
+      note_of(op->results[i])->layout = LAYOUT_UNIFORM;
+    }
+    for (int i = 0; i < op->nregions; i++)
+      forget(op->regions[i]);
+  }
+}
+
+static void widest_kind(Op *op, void *arg) {
+  int *bytes = arg;
+  for (int i = 0; i < op->nresults; i++)
+    if (kind_is_float(op->results[i]->type.kind) && kind_bytes(op->results[i]->type.kind) > *bytes)
+      *bytes = kind_bytes(op->results[i]->type.kind);
+}
+
+static bool choose(FuncStorage *f, const Op *loop, int bits) {
+  const LoopInfo *info = loop->at.loop;
+  int bytes = 0;
+  int64_t extent;
+  if (info->ncarries || !info->nindices)
+    return false;
+  region_walk(loop->regions[0], widest_kind, &bytes);
+  VectorLoop *v = NEW(f->module->arena, VectorLoop);
+  v->loop = loop;
+  v->lanes = VECTORS * bits / 8 / (bytes ? bytes : 8);
+  if (size_is_const(info->extents[info->nindices - 1], &extent) && extent < 2 * v->lanes)
+    return false;
+  Plan p = {.f = f, .loop = loop, .body = loop->regions[0], .vector = v, .weight = 1};
+  const Value *last = loop->regions[0]->params[info->nindices - 1];
+  note_of(last)->varying = true;
+  note_of(last)->step = 1;
+  for (int i = 0; i < info->nouts; i++)
+    if (info->outs[i] == OUT_STACK && !loop->regions[0]->yields[i]->type.rank)
+      spend_memory(&p, true);
+  const double best = 0.45;
+  if (!plan_region(&p, p.body) || !p.heavy || p.vector_cost > best * p.scalar_cost) {
+    forget(p.body);
+    return false;
+  }
+  for (int i = 0; i < f->places.n; i++) {
+    Place *place = f->places.at[i];
+    if (place->kind == PLACE_WORK && !place->call && region_within(place->home, p.body))
+      place->lanes = v->lanes;
+  }
+  for (int i = 0; i < v->panels.n; i++)
+    if (v->panels.at[i].place)
+      vec_push(f->module->arena, f->places, v->panels.at[i].place);
+  op_note(loop)->vector = v;
+  return true;
+}
+
+static void choose_in(FuncStorage *f, const Region *r, int bits) {
+  for (const Op *op = r->first; op; op = op->next) {
+    if (op->code == OP_LOOP && choose(f, op, bits))
+      continue;
+    for (int i = 0; i < op->nregions; i++)
+      choose_in(f, op->regions[i], bits);
+  }
+}
+
+void vector_plan(FuncStorage *f, int bits) {
+  choose_in(f, f->func->body, bits);
+}
