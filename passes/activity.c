@@ -102,6 +102,8 @@ static void sweep_loop(Sweep *s, const Op *op) {
       edge(s, body->yields[i], loop_carry(op, i));
       edge(s, body->yields[i], op->results[i]);
       edge(s, op->operands[i], op->results[i]);
+      edge(s, loop_carry(op, i),
+           op->results[i]); /* its bar passes through the loop, also where no iteration reads it */
     }
     for (int i = 0; i < info->naccs; i++) {
       edge(s, op->operands[nc + i], loop_acc(op, i));
@@ -123,6 +125,7 @@ static void sweep_while(Sweep *s, const Op *op) {
       edge(s, body->yields[i], body->params[i]);
       edge(s, body->yields[i], op->results[i]);
       edge(s, op->operands[i], op->results[i]);
+      edge(s, body->params[i], op->results[i]);
     }
   }
 }
