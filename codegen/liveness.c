@@ -218,7 +218,7 @@ static void visit_simple(FuncStorage *f, Op *op) {
       new_storage(f, result, STORAGE_FILL, op->parent, note->end);
     return;
   case OP_UPDATE:
-    add_read(f, op->operands[1], note->end, op->parent, op);
+    add_use(f, op->operands[1], note->end, op->parent, op);
     note->nedges = 1;
     note->edges = edge_array(f, 1);
     Storage *updated = new_storage(f, result, STORAGE_OWN, op->parent, note->end);

@@ -107,6 +107,10 @@ void add_tensor(Body *b, const Value *x, LLVMValueRef to, const Value *acc) {
   counted_end(b, &l);
 }
 
+bool is_full(const Value *v) {
+  return v->def && v->def->code == OP_FULL;
+}
+
 /* ---- edges */
 static bool in_one_place(const Edge *e) {
   const Storage *s = note_of(e->from)->storage;
@@ -128,7 +132,7 @@ void take_edges(Body *b, int n, Edge *const *edges) {
     if (!e || edge_is_free(e))
       continue;
     LLVMValueRef to = address_of(b, place_of(e->to));
-    if (note_of(e->from)->storage->kind == STORAGE_FILL)
+    if (is_full(e->from)) /* also one that is in memory: there is less to read */
       fill_tensor(b, e->from->type, to, e->from);
     else
       copy_tensor(b, e->from->type, to, e->aside ? address_of(b, e->aside) : value_code(b, e->from));
