@@ -33,6 +33,7 @@ typedef struct Unit {
   const char *triple;
   bool sign_extends; /* C passes an int sign-extended to the register */
   LLVMMetadataRef scope_domain;
+  LLVMMetadataRef plain_loop[2]; /* what tells LLVM to leave a loop alone */
   VEC(LLVMValueRef) kept;  /* vector functions, which nothing calls yet */
   struct DebugInfo *debug; /* NULL without -g */
 } Unit;
@@ -53,6 +54,7 @@ typedef struct Body {
   SizeCache *sizes;
   LLVMValueRef row_arrays[KIND_F64 + 1][8]; /* of codegen/lower_rows.c */
   VectorLoop *vector; /* the loop that is being written in vectors, or NULL */
+  bool plain_loops;   /* LLVM leaves the loops that are written as they are: no vectors, no unrolling */
   Range loc;
   LLVMMetadataRef subprogram; /* -g */
 } Body;

@@ -1,5 +1,6 @@
 /* Code for loops, as they stand: see codegen/loop_code.h, and codegen/lower_rows.c for those that run otherwise. */
 #include "codegen/loop_code.h"
+#include <string.h>
 
 /* ---- counted loops */
 void counted_begin(Body *b, CountedLoop *l, LLVMValueRef n, const char *name) {
@@ -16,13 +17,31 @@ void counted_begin(Body *b, CountedLoop *l, LLVMValueRef n, const char *name) {
   begin_block(b, l->body);
 }
 
+static LLVMMetadataRef flag_node(Unit *u, const char *name, int value) {
+  LLVMMetadataRef parts[] = {LLVMMDStringInContext2(u->context, name, strlen(name)),
+                             LLVMValueAsMetadata(LLVMConstInt(u->i1, (unsigned)value, false))};
+  return LLVMMDNodeInContext2(u->context, parts, value < 0 ? 1 : 2);
+}
+
+/* Code that is vectors already, or that only does what is left over, is not worth LLVM's while. */
+static void leave_alone(Body *b, LLVMValueRef latch) {
+  Unit *u = b->unit;
+  if (!u->plain_loop[0]) {
+    u->plain_loop[0] = flag_node(u, "llvm.loop.vectorize.enable", 0);
+    u->plain_loop[1] = flag_node(u, "llvm.loop.unroll.disable", -1);
+  }
+  set_metadata(u, latch, "llvm.loop", self_node(u, 2, u->plain_loop));
+}
+
 void counted_end(Body *b, CountedLoop *l) {
   Unit *u = b->unit;
   LLVMValueRef next = LLVMBuildNSWAdd(b->at, l->index, const_i64(u, 1), "");
   LLVMValueRef values[] = {l->start, next};
   LLVMBasicBlockRef blocks[] = {l->before, current_block(b)};
   l->latch = blocks[1];
-  LLVMBuildBr(b->at, l->header);
+  LLVMValueRef latch = LLVMBuildBr(b->at, l->header);
+  if (b->plain_loops)
+    leave_alone(b, latch);
   LLVMAddIncoming(l->index, values, blocks, 2);
   begin_block(b, l->after);
 }
@@ -132,11 +151,15 @@ static void lower_level(LoopCode *l, int number) {
   LLVMValueRef start = vectors ? run_vectors(l, l->extents[number]) : NULL;
   Level level;
   level_begin(l, &level, l->extents[number], index->name ? index->name : "loop");
-  if (start)
+  const bool plain = l->body->plain_loops;
+  if (start) {
     level.counted.start = start; /* what vectors have left over */
+    l->body->plain_loops = true;
+  }
   set_value(index, level.counted.index);
   lower_level(l, number + 1);
   level_end(l, &level);
+  l->body->plain_loops = plain;
 }
 
 /* Accumulators are in memory: tensors in their places, scalars in the frame, out of which LLVM takes them. */

@@ -289,6 +289,8 @@ LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRe
   LLVMValueRef whole = LLVMBuildAnd(b->at, extent, const_i64(u, -(int64_t)v->lanes), "");
   LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntSGE, extent, width, ""), begin, after);
   begin_block(b, begin);
+  const bool plain = b->plain_loops;
+  b->plain_loops = true;
   b->vector = v;
   v->mask = NULL;
   clear_panels(b);
@@ -329,6 +331,7 @@ LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRe
       sums[i] = reduction_step(b, info->outs[i], k, *reductions[i], part);
     }
   b->vector = NULL;
+  b->plain_loops = plain;
   LLVMBasicBlockRef end = current_block(b);
   LLVMBuildBr(b->at, after);
   begin_block(b, after);

@@ -4,9 +4,13 @@
 #include <string.h>
 
 /* ---- arithmetic that remembers whether it overflowed */
+enum { KNOWN_SIZES = 64 };
 typedef struct Sum {
   Body *body;
   LLVMValueRef overflow; /* i1, or NULL */
+  bool trusted;          /* what is computed was found not to overflow before */
+  const Size *known[KNOWN_SIZES]; /* computed in this block already; direct-mapped by uid */
+  LLVMValueRef codes[KNOWN_SIZES];
 } Sum;
 
 static LLVMValueRef checked(Sum *s, bool product, LLVMValueRef x, LLVMValueRef y) {
@@ -17,6 +21,8 @@ static LLVMValueRef checked(Sum *s, bool product, LLVMValueRef x, LLVMValueRef y
     if (product ? !__builtin_mul_overflow(p, q, &r) : !__builtin_add_overflow(p, q, &r))
       return const_i64(b->unit, r);
   }
+  if (s->trusted)
+    return product ? LLVMBuildNSWMul(b->at, x, y, "") : LLVMBuildNSWAdd(b->at, x, y, "");
   const char *name = product ? "llvm.smul.with.overflow" : "llvm.sadd.with.overflow";
   LLVMValueRef args[] = {x, y}, pair = call_intrinsic(b, name, 1, &b->unit->i64, 2, args);
   LLVMValueRef overflow = LLVMBuildExtractValue(b->at, pair, 1, "");
@@ -86,6 +92,9 @@ static LLVMValueRef entry_atom(Sum *s, const Atom *a) {
 static LLVMValueRef entry_polynomial(Sum *s, const Size *size) {
   Unit *u = s->body->unit;
   LLVMValueRef sum = const_i64(u, 0);
+  const int slot = (int)(size->uid % KNOWN_SIZES);
+  if (s->known[slot] == size)
+    return s->codes[slot];
   if (size->overflow)
     s->overflow = LLVMConstInt(u->i1, 1, false);
   for (int i = 0; i < size->nterms; i++) {
@@ -97,7 +106,8 @@ static LLVMValueRef entry_polynomial(Sum *s, const Size *size) {
     }
     sum = plus(s, sum, product);
   }
-  return sum;
+  s->known[slot] = size;
+  return s->codes[slot] = sum;
 }
 
 static LLVMValueRef entry_value(Body *b, const Value *v) {
@@ -221,7 +231,7 @@ void work_begin(Body *b) {
   LLVMBuilderRef at = b->at;
   b->at = b->entry;
   b->slots = NEW_ARRAY(u->arena, LLVMValueRef, n);
-  Sum s = {.body = b}; /* that nothing overflows was seen to when the workspace was taken */
+  Sum s = {.body = b, .trusted = true}; /* that nothing overflows was seen to when the workspace was taken */
   LLVMValueRef offset = const_i64(u, 0);
   for (int i = 0; i < n; i++) {
     b->slots[i] = LLVMBuildInBoundsGEP2(b->at, u->i8, b->work, &offset, 1, "");
