@@ -199,6 +199,9 @@ Form *form_broadcast(Elab *e, Range at, const Form *x, int rank, const Size *con
    require that would settle it. */
 bool sizes_agree(Elab *e, Range at, const Size *a, const Size *b, const char *what);
 void sizes_assume(Elab *e, const Size *a, const Size *b); /* from a require of an equality; lasts to the end of its scope */
+/* Likewise a >= b; and whether that is known. */
+void size_assume_at_least(Elab *e, const Size *a, const Size *b);
+bool size_at_least(Elab *e, const Size *a, const Size *b);
 void sizes_keep(Elab *e, const Scope *ended);            /* a block that always runs has ended: what it assumed still holds */
 bool sizes_equal(Elab *e, const Size *a, const Size *b);  /* the same without a message */
 /* Notes at the declarations of the names in a and b, and the `require` that would settle their equality. */

@@ -3,11 +3,6 @@
 #include "frontend/elab_core.h"
 #include <string.h>
 
-static Form *call_unsupported(Elab *e, const BuiltinCall *c) {
-  elab_error(e, c->at, "'%s' is not supported yet", c->f->name);
-  return form_poison(e, c->at);
-}
-
 static Form *call_filled(Elab *e, const BuiltinCall *c) {
   DiagMessage *m = elab_error(e, c->at, "the sizes of '%s' stand in brackets", c->f->name);
   diag_mend(e->diag, m, strcmp(c->f->name, "full") ? "write %s[n]" : "write %s[n](value)", c->f->name);
@@ -123,11 +118,11 @@ static const Builtin table[] = {
     {"det", "a", .handler = call_det},
     {"logdet", "a", .handler = call_logdet},
     {"slogdet", "a", .handler = call_slogdet},
-    {"eigh", "a", .handler = call_unsupported},
-    {"qr", "a", .handler = call_unsupported},
-    {"svd", "a", .handler = call_unsupported},
-    {"lstsq", "a b", .handler = call_unsupported},
-    {"expm", "a", .handler = call_unsupported},
+    {"eigh", "a", .handler = call_eigh},
+    {"qr", "a", .handler = call_qr},
+    {"svd", "a", .handler = call_svd},
+    {"lstsq", "a b", .handler = call_lstsq},
+    {"expm", "a", .handler = call_expm},
 };
 enum { NBUILTINS = sizeof table / sizeof table[0] };
 
@@ -234,7 +229,7 @@ static bool match_arguments(Elab *e, BuiltinCall *c, const ArgumentList *argumen
 Form *builtin_call(Elab *e, const Builtin *f, Expr *call) {
   BuiltinCall c = {.f = f, .at = call->at};
   const ArgumentList *arguments = call->kind == EXPR_VAR_CALL ? &call->var_call : &call->call.arguments;
-  if (f->handler != call_filled && f->handler != call_unsupported && !match_arguments(e, &c, arguments))
+  if (f->handler != call_filled && !match_arguments(e, &c, arguments))
     return form_poison(e, call->at);
   const Range loc = e->b.loc;
   e->b.loc = call->at;

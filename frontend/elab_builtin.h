@@ -59,6 +59,7 @@ ScalarMake make_sqr, make_relu, make_silu, make_gelu, make_elu, make_digamma, ma
 BuiltinHandler call_reduction, call_variance;
 BuiltinHandler call_softmax, call_log_softmax, call_cumulative, call_sort, call_argsort, call_flip, call_roll;
 BuiltinHandler call_reshape, call_transpose, call_broadcast, call_concat, call_stack, call_pad, call_size;
-BuiltinHandler call_cholesky, call_solve, call_solve_triangular, call_inv, call_det, call_logdet, call_slogdet;
+BuiltinHandler call_cholesky, call_solve, call_solve_triangular, call_inv, call_det, call_logdet, call_slogdet,
+    call_eigh, call_qr, call_svd, call_lstsq, call_expm;
 BuiltinHandler call_diag, call_trace, call_triangle, call_outer, call_dot, call_cross, call_kron;
 #endif

@@ -1,4 +1,4 @@
-/* Sizes that must agree: equal as polynomials, or by what a `require` in scope says.
+/* Sizes that must agree: equal as polynomials, or by what a `require` in scope says; and which is known to be less.
    Facts are kept in the scope of their `require`, newest first.  A fact "name == size" replaces the name; any other one
    settles its exact difference.  A fact is entered with all earlier ones applied to it, so that no name which an
    earlier one replaced comes back: one pass from the oldest to the newest is enough. */
@@ -7,6 +7,7 @@
 struct SizeFact {
   Value *name; /* equal to `size`; or NULL: `size` is 0 */
   const Size *size;
+  bool is_least; /* `size` is 0 or more */
   struct SizeFact *older;
 };
 
@@ -49,7 +50,7 @@ bool sizes_equal(Elab *e, const Size *a, const Size *b) {
   const Size *negated = size_scale(e->module, d, -1);
   for (const Scope *scope = e->scope; scope; scope = scope->outer)
     for (struct SizeFact *fact = scope->facts; fact; fact = fact->older) {
-      const Size *known = fact->name ? NULL : settle(e, e->scope, lift_size(e, fact->size));
+      const Size *known = fact->name || fact->is_least ? NULL : settle(e, e->scope, lift_size(e, fact->size));
       if (known && (known == d || known == negated))
         return true;
     }
@@ -79,6 +80,25 @@ void sizes_assume(Elab *e, const Size *a, const Size *b) {
     *fact = (struct SizeFact){.size = size_sub(e->module, a, b)};
   fact->older = e->scope->facts;
   e->scope->facts = fact;
+}
+
+void size_assume_at_least(Elab *e, const Size *a, const Size *b) {
+  struct SizeFact *fact = NEW(e->arena, struct SizeFact);
+  *fact = (struct SizeFact){.size = size_sub(e->module, a, b), .is_least = true, .older = e->scope->facts};
+  if (!fact->size->overflow)
+    e->scope->facts = fact;
+}
+
+bool size_at_least(Elab *e, const Size *a, const Size *b) {
+  Module *m = e->module;
+  const Size *d = settle(e, e->scope, size_sub(m, a, b));
+  if (size_nonnegative(m, d))
+    return true;
+  for (const Scope *scope = e->scope; scope; scope = scope->outer)
+    for (struct SizeFact *fact = scope->facts; fact; fact = fact->older)
+      if (fact->is_least && size_nonnegative(m, size_sub(m, d, settle(e, e->scope, lift_size(e, fact->size)))))
+        return true;
+  return false;
 }
 
 void sizes_keep(Elab *e, const Scope *ended) {

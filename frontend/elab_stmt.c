@@ -101,7 +101,24 @@ static const char *require_text(Elab *e, const char *message) {
   return message ? message : "a requirement does not hold";
 }
 
-/* Each side of an `and` is a requirement of its own; an equality of sizes is known from here on. */
+/* What a comparison of sizes says of them. */
+static void assume(Elab *e, BinaryOp op, const Size *l, const Size *r) {
+  const Size *one = size_const(e->module, 1);
+  switch (op) {
+  case BINARY_EQ: sizes_assume(e, l, r); break;
+  case BINARY_GE: size_assume_at_least(e, l, r); break;
+  case BINARY_GT: size_assume_at_least(e, l, size_add(e->module, r, one)); break;
+  case BINARY_LE: size_assume_at_least(e, r, l); break;
+  case BINARY_LT: size_assume_at_least(e, r, size_add(e->module, l, one)); break;
+  default: break;
+  }
+}
+
+static bool compares(BinaryOp op) {
+  return op == BINARY_EQ || op == BINARY_GE || op == BINARY_GT || op == BINARY_LE || op == BINARY_LT;
+}
+
+/* Each side of an `and` is a requirement of its own; a comparison of sizes is known from here on. */
 static void require(Elab *e, Expr *x, const char *text) {
   if (x->kind == EXPR_BINARY && x->binary.op == BINARY_AND) {
     require(e, x->binary.left, text);
@@ -109,11 +126,11 @@ static void require(Elab *e, Expr *x, const char *text) {
     return;
   }
   Value *cond = NULL;
-  if (x->kind == EXPR_BINARY && x->binary.op == BINARY_EQ) {
+  if (x->kind == EXPR_BINARY && compares(x->binary.op)) {
     Form *l = elab_tensor(e, x->binary.left, NULL), *r = elab_tensor(e, x->binary.right, NULL);
     if (l->kind == FORM_POISON || r->kind == FORM_POISON)
       return;
-    Form *f = operator_binary(e, x->at, BINARY_EQ, x->binary.op_at, l, r);
+    Form *f = operator_binary(e, x->at, x->binary.op, x->binary.op_at, l, r);
     if (f->kind == FORM_POISON)
       return;
     if (f->type.rank)
@@ -121,7 +138,7 @@ static void require(Elab *e, Expr *x, const char *text) {
     else
       cond = f->value;
     if (cond && l->as_size && r->as_size)
-      sizes_assume(e, l->as_size, r->as_size);
+      assume(e, x->binary.op, l->as_size, r->as_size);
   } else {
     cond = elab_condition(e, x);
   }

@@ -106,7 +106,7 @@ static REAL largest(int64_t n, const REAL *x) {
 static REAL norm(int64_t n, const REAL *x, int64_t stride) {
   REAL most = 0, sum = 0;
   for (int64_t i = 0; i < n; i++)
-    most = ABS(x[i * stride]) > most ? ABS(x[i * stride]) : most;
+    most = ABS(x[i * stride]) > most || x[i * stride] != x[i * stride] ? ABS(x[i * stride]) : most;
   if (most == 0 || !(most <= (sizeof(REAL) == 4 ? (REAL)FLT_MAX : (REAL)DBL_MAX)))
     return most;
   for (int64_t i = 0; i < n; i++) {

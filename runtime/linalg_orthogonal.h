@@ -49,8 +49,17 @@ static void qr_factor(int64_t n, int64_t m, REAL *q, REAL *r, REAL *work) {
 
 void KERNEL_NAME(qr)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t n = sizes[0], m = sizes[1];
+  const REAL *r = out[1];
+  int64_t *info = out[2];
   copy(n * m, in[0], out[0]);
-  qr_factor(n, m, out[0], out[1], out[2]);
+  qr_factor(n, m, out[0], out[1], out[3]);
+  REAL most = 0;
+  for (int64_t i = 0; i < m; i++)
+    most = ABS(r[i * m + i]) > most ? ABS(r[i * m + i]) : most;
+  *info = 0;
+  for (int64_t i = m - 1; i >= 0; i--) // a column that the others before give, to rounding
+    if (ABS(r[i * m + i]) <= EPSILON * (REAL)n * most)
+      *info = i + 1;
 }
 
 // -- Singular values
