@@ -29,6 +29,7 @@ typedef struct Unit {
   LLVMFastMathFlags fast_reduce; /* of what a reduction or an accumulator is updated with */
   bool libmvec;                  /* vector functions of glibc can be called */
   int vector_bits;               /* the widest that they may be called at */
+  bool has_fma;                  /* x * y + z with one rounding is an instruction */
   int lanes; /* type_of_kind() gives vectors of so many; 0: scalars */
   const char *triple;
   bool sign_extends; /* C passes an int sign-extended to the register */
@@ -58,6 +59,9 @@ typedef struct Body {
   Range loc;
   LLVMMetadataRef subprogram; /* -g */
 } Body;
+
+/* ---- lower.c */
+void unit_begin(Unit *u, Module *m, const CodegenOptions *o, LLVMContextRef context, LLVMTargetMachineRef tm);
 
 /* ---- unit.c */
 LLVMTypeRef type_of_kind(Unit *u, Kind k); /* in registers */

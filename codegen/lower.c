@@ -44,37 +44,51 @@ static Funcs reached(Unit *u) {
   return order;
 }
 
-static bool has_feature(const char *features, const char *name) {
+/* Whether the list has "+name" or, for the other sign, "-name". */
+static bool has_feature(const char *features, char sign, const char *name) {
   const size_t n = strlen(name);
   for (const char *p = features; (p = strstr(p, name)); p += n)
-    if (p > features && p[-1] == '+' && (p[n] == ',' || !p[n]))
+    if (p > features && p[-1] == sign && (p[n] == ',' || !p[n]))
       return true;
   return false;
 }
 
-/* How wide libmvec's functions may be called.  The processor's name tells less than a list of its features does, but
-   names that say the level, and those of common processors, are known. */
-static int vector_bits(LLVMTargetMachineRef tm) {
+/* The processor's name tells less than a list of its features does, but names that say the level, and those of common
+   processors, are known: the bits of its vectors, where it has AVX2 (and then fused multiply-add) or AVX-512. */
+static int named_bits(const char *cpu) {
   static const char *const with_512[] = {"x86-64-v4",     "skylake-avx512", "cascadelake", "icelake", "sapphirerapids",
                                          "emeraldrapids", "graniterapids",  "znver4",      "znver5"};
   static const char *const with_256[] = {"x86-64-v3",  "haswell", "broadwell", "skylake", "alderlake",
                                          "raptorlake", "znver1",  "znver2",    "znver3"};
-  char *features = LLVMGetTargetMachineFeatureString(tm), *cpu = LLVMGetTargetMachineCPU(tm);
-  int bits = has_feature(features, "avx512f") ? 512 : has_feature(features, "avx2") ? 256 : 128;
-  for (size_t i = 0; i < sizeof with_256 / sizeof *with_256; i++)
-    if (bits < 256 && !strncmp(cpu, with_256[i], strlen(with_256[i])))
-      bits = 256;
   for (size_t i = 0; i < sizeof with_512 / sizeof *with_512; i++)
-    if (bits < 512 && !strncmp(cpu, with_512[i], strlen(with_512[i])))
-      bits = 512;
-  if (strstr(features, "-avx512f") && bits > 256)
-    bits = 256;
-  LLVMDisposeMessage(features);
-  LLVMDisposeMessage(cpu);
-  return bits;
+    if (!strncmp(cpu, with_512[i], strlen(with_512[i])))
+      return 512;
+  for (size_t i = 0; i < sizeof with_256 / sizeof *with_256; i++)
+    if (!strncmp(cpu, with_256[i], strlen(with_256[i])))
+      return 256;
+  return 0;
 }
 
-static void unit_begin(Unit *u, Module *m, const CodegenOptions *o, LLVMContextRef context, LLVMTargetMachineRef tm) {
+/* How wide libmvec's functions may be called. */
+static int vector_bits(const char *cpu, const char *features) {
+  int bits = has_feature(features, '+', "avx512f") ? 512 : has_feature(features, '+', "avx2") ? 256 : 128;
+  if (bits < named_bits(cpu))
+    bits = named_bits(cpu);
+  return has_feature(features, '-', "avx512f") && bits > 256 ? 256 : bits;
+}
+
+/* Whether x * y + z with one rounding is an instruction; where that is not known, it is not. */
+static bool has_fma(const char *triple, const char *cpu, const char *features) {
+  static const char *const always[] = {"aarch64", "arm64", "riscv64", "powerpc64", "s390x"};
+  for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+    if (!strncmp(triple, always[i], strlen(always[i])))
+      return true;
+  const bool x86 = !strncmp(triple, "x86_64", 6) || !strncmp(triple, "i686", 4);
+  return x86 && !has_feature(features, '-', "fma") &&
+         (named_bits(cpu) || has_feature(features, '+', "fma") || has_feature(features, '+', "avx512f"));
+}
+
+void unit_begin(Unit *u, Module *m, const CodegenOptions *o, LLVMContextRef context, LLVMTargetMachineRef tm) {
   *u = (Unit){.module = m, .options = o, .arena = m->arena, .context = context};
   u->llvm = LLVMModuleCreateWithNameInContext(m->file ? m->file : "gradc", context);
   char *triple = LLVMGetTargetMachineTriple(tm);
@@ -96,7 +110,11 @@ static void unit_begin(Unit *u, Module *m, const CodegenOptions *o, LLVMContextR
   u->fast_reduce = m->strict ? LLVMFastMathNone : u->fast | LLVMFastMathAllowReassoc;
   u->libmvec =
       !m->strict && !strncmp(u->triple, "x86_64", 6) && strstr(u->triple, "linux-gnu") && !strstr(u->triple, "gnux32");
-  u->vector_bits = vector_bits(tm);
+  char *cpu = LLVMGetTargetMachineCPU(tm), *features = LLVMGetTargetMachineFeatureString(tm);
+  u->vector_bits = vector_bits(cpu, features);
+  u->has_fma = has_fma(u->triple, cpu, features);
+  LLVMDisposeMessage(cpu);
+  LLVMDisposeMessage(features);
   u->sign_extends = !strncmp(u->triple, "riscv64", 7);
   if (o->debug_lines)
     debug_begin(u);
