@@ -2,9 +2,9 @@
 
    Each function is an internal one of the module, `gradc.exp.f64` or `gradc.exp.f64x8`, made at first use.  A lane's
    result depends on that lane's operand alone, and the bits are the same at every width, and on all processors that
-   have fused multiply-add.  Results err by less than 2.5 units in the last place over the whole range, subnormal numbers
-   included; infinities, zeros and their signs, and NaN are as C's Annex F has them.  The instructions carry no fast-math
-   flags, as they are exact recipes.
+   have fused multiply-add.  Results err by less than 2.5 units in the last place over the whole range, subnormal
+   numbers included; infinities, zeros and their signs, and NaN are as C's Annex F has them.  The instructions carry no
+   fast-math flags, as they are exact recipes.
 
      inline_math_*.c         the functions, by family
      inline_math_code.h      the words that they are written in */

@@ -1,0 +1,54 @@
+/* Which mathematical functions are made inline, and the making of them. */
+#include "codegen/inline_math_code.h"
+
+typedef struct MathRow {
+  Opcode op;
+  int nargs;
+  MathRecipe *recipe;
+  bool small; /* inlined wherever it is called, so that LLVM's own vectoriser can widen it */
+} MathRow;
+
+static const MathRow rows[] = {
+    {OP_EXP, 1, math_exp, true},         {OP_EXP2, 1, math_exp2, true},   {OP_EXPM1, 1, math_expm1, true},
+    {OP_SIGMOID, 1, math_sigmoid, true}, {OP_TANH, 1, math_tanh, true},   {OP_SINH, 1, math_sinh, true},
+    {OP_COSH, 1, math_cosh, true},       {OP_LOG, 1, math_log, true},     {OP_LOG2, 1, math_log2, true},
+    {OP_LOG10, 1, math_log10, true},     {OP_LOG1P, 1, math_log1p, true}, {OP_SOFTPLUS, 1, math_softplus, true},
+    {OP_SIN, 1, math_sin, false},        {OP_COS, 1, math_cos, false},    {OP_TAN, 1, math_tan, false},
+};
+
+static const MathRow *row_of(Opcode op) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].op == op)
+      return &rows[i];
+  return NULL;
+}
+
+static LLVMTypeRef of_lanes(LLVMTypeRef element, int lanes) {
+  return lanes > 1 ? LLVMVectorType(element, (unsigned)lanes) : element;
+}
+
+static LLVMValueRef make(Unit *u, const MathRow *row, Kind kind, int lanes, const char *name) {
+  MathCode c = {.unit = u, .op = row->op, .kind = kind, .lanes = lanes, .fused = u->has_fma};
+  c.element = kind == KIND_F64 ? u->f64 : u->f32;
+  c.real = of_lanes(c.element, lanes);
+  c.whole = of_lanes(kind == KIND_F64 ? u->i64 : u->i32, lanes);
+  c.at = LLVMCreateBuilderInContext(u->context);
+  LLVMValueRef f = math_function(&c, name, row->nargs), operands[2];
+  if (row->small)
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "alwaysinline", 0));
+  for (int i = 0; i < row->nargs; i++)
+    operands[i] = LLVMGetParam(f, (unsigned)i);
+  LLVMBuildRet(c.at, row->recipe(&c, operands));
+  LLVMDisposeBuilder(c.at);
+  return f;
+}
+
+LLVMValueRef inline_math(Unit *u, Opcode op, Kind kind, int lanes) {
+  const MathRow *row = row_of(op);
+  if (!row || !kind_is_float(kind))
+    return NULL;
+  const char *name = lanes > 1 ? arena_printf(u->arena, "gradc.%s.%sx%d", op_info[op].name, kind_name[kind], lanes)
+                               : arena_printf(u->arena, "gradc.%s.%s", op_info[op].name, kind_name[kind]);
+  LLVMValueRef f = LLVMGetNamedFunction(u->llvm, name);
+  return f ? f : make(u, row, kind, lanes > 1 ? lanes : 1, name);
+}

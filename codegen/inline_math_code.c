@@ -1,0 +1,191 @@
+/* Constants, exact sums and products, polynomials and the cold branch of the mathematical functions. */
+#include "codegen/inline_math_code.h"
+#include <string.h>
+
+static const FloatFormat formats[] = {
+    {23, 127, 0x80000000, 0x7f800000, 0x007fffff, 0x3f800000, 0x1.8p23},
+    {52, 1023, 0x8000000000000000, 0x7ff0000000000000, 0x000fffffffffffff, 0x3ff0000000000000, 0x1.8p52},
+};
+
+const FloatFormat *float_format(const MathCode *c) {
+  return &formats[c->kind == KIND_F64];
+}
+
+static LLVMValueRef all_lanes(const MathCode *c, LLVMValueRef x) {
+  LLVMValueRef lanes[64];
+  if (c->lanes == 1)
+    return x;
+  if (c->lanes > (int)(sizeof lanes / sizeof *lanes))
+    internal_error("a vector of %d lanes", c->lanes);
+  for (int i = 0; i < c->lanes; i++)
+    lanes[i] = x;
+  return LLVMConstVector(lanes, (unsigned)c->lanes);
+}
+
+Real number(const MathCode *c, double x) {
+  return all_lanes(c, LLVMConstReal(c->element, x));
+}
+
+Bits pattern(const MathCode *c, uint64_t bits) {
+  LLVMTypeRef type = c->kind == KIND_F64 ? c->unit->i64 : c->unit->i32;
+  return all_lanes(c, LLVMConstInt(type, c->kind == KIND_F64 ? bits : (uint32_t)bits, false));
+}
+
+static LLVMValueRef intrinsic(const MathCode *c, const char *name, LLVMTypeRef type, int nargs, LLVMValueRef *args) {
+  const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+  LLVMValueRef f = LLVMGetIntrinsicDeclaration(c->unit->llvm, id, &type, 1);
+  LLVMTypeRef signature = LLVMIntrinsicGetType(c->unit->context, id, &type, 1);
+  return LLVMBuildCall2(c->at, signature, f, args, (unsigned)nargs, "");
+}
+
+Real mul_add(const MathCode *c, Real x, Real y, Real z) {
+  LLVMValueRef args[] = {x, y, z};
+  return c->fused ? intrinsic(c, "llvm.fma", c->real, 3, args) : add(c, mul(c, x, y), z);
+}
+
+Real size_of(const MathCode *c, Real x) {
+  return intrinsic(c, "llvm.fabs", c->real, 1, &x);
+}
+
+Real square_root(const MathCode *c, Real x) {
+  return intrinsic(c, "llvm.sqrt", c->real, 1, &x);
+}
+
+Real with_sign(const MathCode *c, Real size, Real sign) {
+  LLVMValueRef args[] = {size, sign};
+  return intrinsic(c, "llvm.copysign", c->real, 2, args);
+}
+
+Real fast_two_sum(const MathCode *c, Real x, Real y, Real *error) {
+  Real sum = add(c, x, y);
+  *error = sub(c, y, sub(c, sum, x));
+  return sum;
+}
+
+Real two_sum(const MathCode *c, Real x, Real y, Real *error) {
+  Real sum = add(c, x, y), y_part = sub(c, sum, x), x_part = sub(c, sum, y_part);
+  *error = add(c, sub(c, x, x_part), sub(c, y, y_part));
+  return sum;
+}
+
+/* The upper half of x's digits, by its bits, so that no product overflows; the lower half is exact. */
+static Real upper_half(const MathCode *c, Real x) {
+  const FloatFormat *f = float_format(c);
+  const int dropped = (f->fraction_bits + 2) / 2;
+  return real_of(c, bits_and(c, bits_of(c, x), pattern(c, ~((UINT64_C(1) << dropped) - 1))));
+}
+
+Real two_product(const MathCode *c, Real x, Real y, Real *error) {
+  Real product = mul(c, x, y);
+  if (c->fused) {
+    *error = mul_add(c, x, y, negated(c, product));
+    return product;
+  }
+  Real x1 = upper_half(c, x), x2 = sub(c, x, x1), y1 = upper_half(c, y), y2 = sub(c, y, y1);
+  Real rest = sub(c, mul(c, x1, y1), product);
+  rest = add(c, add(c, rest, mul(c, x1, y2)), mul(c, x2, y1));
+  *error = add(c, rest, mul(c, x2, y2));
+  return product;
+}
+
+/* Splits at the largest power of two below n; powers[i] is x^(2^i). */
+static Real tree(const MathCode *c, const double *at, int n, const Real *powers) {
+  if (n == 1)
+    return number(c, at[0]);
+  int level = 0;
+  while (2 << level < n)
+    level++;
+  Real high = tree(c, at + (1 << level), n - (1 << level), powers);
+  return mul_add(c, high, powers[level], tree(c, at, 1 << level, powers));
+}
+
+Real evaluate(const MathCode *c, Polynomial p, Real x) {
+  Real sum = number(c, p.at[p.n - 1]);
+  for (int i = p.n - 2; i >= 0; i--)
+    sum = mul_add(c, sum, x, number(c, p.at[i]));
+  return sum;
+}
+
+Real evaluate_tree(const MathCode *c, Polynomial p, Real x) {
+  Real powers[6] = {x};
+  for (int i = 1; 1 << i < p.n; i++)
+    powers[i] = mul(c, powers[i - 1], powers[i - 1]);
+  return tree(c, p.at, p.n, powers);
+}
+
+Real power_of_2(const MathCode *c, Bits bits) {
+  const FloatFormat *f = float_format(c);
+  return real_of(c, bits_add(c, shift_left(c, bits, f->fraction_bits), pattern(c, f->one)));
+}
+
+static void mark_pure(Unit *u, LLVMValueRef f) {
+  static const char *const flags[] = {"nounwind", "willreturn", "nofree", "nosync"};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, flags[i], 0));
+  LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "memory", 0)); /* none */
+}
+
+LLVMValueRef math_function(MathCode *c, const char *name, int nargs) {
+  LLVMTypeRef params[] = {c->real, c->real};
+  c->function = LLVMAddFunction(c->unit->llvm, name, LLVMFunctionType(c->real, params, (unsigned)nargs, false));
+  LLVMSetLinkage(c->function, LLVMInternalLinkage);
+  mark_pure(c->unit, c->function);
+  LLVMPositionBuilderAtEnd(c->at, LLVMAppendBasicBlockInContext(c->unit->context, c->function, "entry"));
+  return c->function;
+}
+
+/* libm's function for all lanes, out of line. */
+static LLVMValueRef libm_lanes(const MathCode *c) {
+  Unit *u = c->unit;
+  LLVMValueRef one = declared(u, arena_printf(u->arena, "%s%s", op_info[c->op].name, c->kind == KIND_F32 ? "f" : ""),
+                              c->element, 1, &c->element);
+  mark_pure(u, one);
+  if (c->lanes == 1)
+    return one;
+  const char *name = arena_printf(u->arena, "gradc.libm.%s.%sx%d", op_info[c->op].name, kind_name[c->kind], c->lanes);
+  LLVMValueRef f = LLVMGetNamedFunction(u->llvm, name);
+  if (f)
+    return f;
+  MathCode all = *c;
+  all.at = LLVMCreateBuilderInContext(u->context);
+  f = math_function(&all, name, 1);
+  LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "noinline", 0));
+  LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "cold", 0));
+  LLVMValueRef x = LLVMGetParam(f, 0), result = LLVMGetPoison(c->real);
+  for (int i = 0; i < c->lanes; i++) {
+    LLVMValueRef lane = LLVMConstInt(u->i64, (unsigned long long)i, false),
+                 arg = LLVMBuildExtractElement(all.at, x, lane, "");
+    LLVMValueRef y = LLVMBuildCall2(all.at, LLVMGlobalGetValueType(one), one, &arg, 1, "");
+    result = LLVMBuildInsertElement(all.at, result, y, lane, "");
+  }
+  LLVMBuildRet(all.at, result);
+  LLVMDisposeBuilder(all.at);
+  return f;
+}
+
+/* Tells that the first way is the rare one. */
+static void mark_unlikely(const MathCode *c, LLVMValueRef branch) {
+  Unit *u = c->unit;
+  LLVMMetadataRef parts[] = {LLVMMDStringInContext2(u->context, "branch_weights", 14),
+                             LLVMValueAsMetadata(LLVMConstInt(u->i32, 1, false)),
+                             LLVMValueAsMetadata(LLVMConstInt(u->i32, 1 << 20, false))};
+  set_metadata(u, branch, "prof", LLVMMDNodeInContext2(u->context, parts, 3));
+}
+
+Real far_values(MathCode *c, Flag is_far, Real x, Real near) {
+  Unit *u = c->unit;
+  LLVMBasicBlockRef start = LLVMGetInsertBlock(c->at);
+  LLVMBasicBlockRef far = LLVMAppendBasicBlockInContext(u->context, c->function, "far");
+  LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(u->context, c->function, "done");
+  LLVMValueRef any = c->lanes == 1 ? is_far : intrinsic(c, "llvm.vector.reduce.or", LLVMTypeOf(is_far), 1, &is_far);
+  mark_unlikely(c, LLVMBuildCondBr(c->at, any, far, done));
+  LLVMPositionBuilderAtEnd(c->at, far);
+  LLVMValueRef f = libm_lanes(c), of_libm = LLVMBuildCall2(c->at, LLVMGlobalGetValueType(f), f, &x, 1, "");
+  LLVMValueRef values[] = {near, choose(c, is_far, of_libm, near)};
+  LLVMBuildBr(c->at, done);
+  LLVMPositionBuilderAtEnd(c->at, done);
+  LLVMValueRef phi = LLVMBuildPhi(c->at, c->real, "");
+  LLVMBasicBlockRef blocks[] = {start, far};
+  LLVMAddIncoming(phi, values, blocks, 2);
+  return phi;
+}

@@ -1,0 +1,156 @@
+/* The words that the mathematical functions are written in.  Each appends one instruction, or the few that stand for
+   it, on a scalar or on all lanes of a vector: a recipe does not see which.
+
+   What a recipe must keep to, so that the bits are the same everywhere: no instruction of its has a fast-math flag; no
+   value of a lane depends on another lane; it has no branches but the cold one of `far_values`. */
+#ifndef GRADC_CODEGEN_INLINE_MATH_CODE_H
+#define GRADC_CODEGEN_INLINE_MATH_CODE_H
+#include "codegen/inline_math.h"
+
+/* What a value is, for the reader: a float, an integer of the same width, a truth value; each once a lane. */
+typedef LLVMValueRef Real, Bits, Flag;
+
+typedef struct MathCode {
+  Unit *unit;
+  LLVMBuilderRef at;
+  LLVMValueRef function;
+  Opcode op;
+  Kind kind;
+  int lanes;                        /* 1: scalars */
+  LLVMTypeRef element, real, whole; /* of a lane, of a Real, of Bits */
+  bool fused;                       /* there is an instruction for x * y + z that rounds once */
+} MathCode;
+
+/* What there is to know of the format of a float. */
+typedef struct FloatFormat {
+  int fraction_bits, exponent_bias;
+  uint64_t sign, exponent, fraction; /* masks */
+  uint64_t one;                      /* the bits of 1.0 */
+  /* 1.5 * 2^fraction_bits: adding it leaves an integer, rounded to nearest, in the low bits. */
+  double round_magic;
+} FloatFormat;
+
+const FloatFormat *float_format(const MathCode *c);
+
+/* Coefficients in ascending order, of a polynomial or of its part from some power on. */
+typedef struct Polynomial {
+  int n;
+  const double *at;
+} Polynomial;
+#define POLYNOMIAL(array) {(int)(sizeof(array) / sizeof *(array)), array} /* as an initialiser */
+
+/* ---- constants */
+Real number(const MathCode *c, double x);
+Bits pattern(const MathCode *c, uint64_t bits);
+
+/* ---- arithmetic */
+static inline Real add(const MathCode *c, Real x, Real y) {
+  return LLVMBuildFAdd(c->at, x, y, "");
+}
+static inline Real sub(const MathCode *c, Real x, Real y) {
+  return LLVMBuildFSub(c->at, x, y, "");
+}
+static inline Real mul(const MathCode *c, Real x, Real y) {
+  return LLVMBuildFMul(c->at, x, y, "");
+}
+static inline Real quotient(const MathCode *c, Real x, Real y) {
+  return LLVMBuildFDiv(c->at, x, y, "");
+}
+static inline Real negated(const MathCode *c, Real x) {
+  return LLVMBuildFNeg(c->at, x, "");
+}
+/* x * y + z, rounded once where the processor has an instruction for that, else twice. */
+Real mul_add(const MathCode *c, Real x, Real y, Real z);
+Real size_of(const MathCode *c, Real x); /* |x| */
+Real square_root(const MathCode *c, Real x);
+Real with_sign(const MathCode *c, Real size, Real sign);
+/* A sum of sizes |x| >= |y|, or a product, with its rounding error, exact. */
+Real fast_two_sum(const MathCode *c, Real x, Real y, Real *error);
+Real two_sum(const MathCode *c, Real x, Real y, Real *error); /* of any sizes */
+Real two_product(const MathCode *c, Real x, Real y, Real *error);
+/* The polynomial at x: by the fewest operations, each waiting for the last (Horner); and by a tree of short depth, with
+   a few more operations (Estrin). */
+Real evaluate(const MathCode *c, Polynomial p, Real x);
+Real evaluate_tree(const MathCode *c, Polynomial p, Real x);
+
+/* ---- bits */
+static inline Bits bits_of(const MathCode *c, Real x) {
+  return LLVMBuildBitCast(c->at, x, c->whole, "");
+}
+static inline Real real_of(const MathCode *c, Bits x) {
+  return LLVMBuildBitCast(c->at, x, c->real, "");
+}
+static inline Bits bits_add(const MathCode *c, Bits x, Bits y) {
+  return LLVMBuildAdd(c->at, x, y, "");
+}
+static inline Bits bits_sub(const MathCode *c, Bits x, Bits y) {
+  return LLVMBuildSub(c->at, x, y, "");
+}
+static inline Bits bits_and(const MathCode *c, Bits x, Bits y) {
+  return LLVMBuildAnd(c->at, x, y, "");
+}
+static inline Bits bits_or(const MathCode *c, Bits x, Bits y) {
+  return LLVMBuildOr(c->at, x, y, "");
+}
+static inline Bits bits_xor(const MathCode *c, Bits x, Bits y) {
+  return LLVMBuildXor(c->at, x, y, "");
+}
+static inline Bits shift_left(const MathCode *c, Bits x, int n) {
+  return LLVMBuildShl(c->at, x, pattern(c, (uint64_t)n), "");
+}
+static inline Bits shift_right(const MathCode *c, Bits x, int n) {
+  return LLVMBuildLShr(c->at, x, pattern(c, (uint64_t)n), "");
+}
+/* 2^n for the integer n in the low bits of `bits`, what stands above it being ignored; n in the normal range. */
+Real power_of_2(const MathCode *c, Bits bits);
+
+/* ---- choice */
+static inline Flag below(const MathCode *c, Real x, Real y) {
+  return LLVMBuildFCmp(c->at, LLVMRealOLT, x, y, "");
+}
+static inline Flag equal(const MathCode *c, Real x, Real y) {
+  return LLVMBuildFCmp(c->at, LLVMRealOEQ, x, y, "");
+}
+static inline Flag is_nan(const MathCode *c, Real x) {
+  return LLVMBuildFCmp(c->at, LLVMRealUNO, x, x, "");
+}
+static inline Flag bits_negative(const MathCode *c, Bits x) {
+  return LLVMBuildICmp(c->at, LLVMIntSLT, x, pattern(c, 0), "");
+}
+static inline Flag bits_differ(const MathCode *c, Bits x, Bits y) {
+  return LLVMBuildICmp(c->at, LLVMIntNE, x, y, "");
+}
+static inline Flag both(const MathCode *c, Flag x, Flag y) {
+  return LLVMBuildAnd(c->at, x, y, "");
+}
+static inline Flag either(const MathCode *c, Flag x, Flag y) {
+  return LLVMBuildOr(c->at, x, y, "");
+}
+static inline Real choose(const MathCode *c, Flag condition, Real x, Real y) {
+  return LLVMBuildSelect(c->at, condition, x, y, "");
+}
+/* NaN stays NaN. */
+static inline Real at_most(const MathCode *c, Real x, double bound) {
+  return choose(c, below(c, number(c, bound), x), number(c, bound), x);
+}
+static inline Real at_least(const MathCode *c, Real x, double bound) {
+  return choose(c, below(c, x, number(c, bound)), number(c, bound), x);
+}
+
+/* `near`, but what libm's function gives for x where `is_far`: tested for all lanes at once, and rarely taken.  Ends
+   the function's block and goes on in another. */
+Real far_values(MathCode *c, Flag is_far, Real x, Real near);
+
+/* An internal function of the module of `nargs` operands, whose block c goes on in. */
+LLVMValueRef math_function(MathCode *c, const char *name, int nargs);
+
+/* ---- the recipes; each gives its result for operands x (and y) */
+typedef Real MathRecipe(MathCode *c, const Real *x);
+/* exp(-|x|), and what its rounding lost: of use to who needs more digits. */
+Real exp_of_minus_size(const MathCode *c, Real x, Real *low);
+
+MathRecipe math_exp, math_exp2, math_expm1, math_sigmoid, math_tanh, math_sinh, math_cosh;
+MathRecipe math_log, math_log2, math_log10, math_log1p, math_softplus;
+MathRecipe math_sin, math_cos, math_tan;
+
+#endif
