@@ -10,6 +10,9 @@ _Static_assert(sizeof(GradcContext) <= GRADC_CONTEXT_BYTES, "codegen sets aside 
 // The first chunk's size, where the blocks are small: large enough that a short loop takes one.
 enum { FIRST_CHUNK = 1 << 16 };
 
+// The address of blocks of no bytes, which nobody reads or writes.
+static _Alignas(GRADC_ALIGNMENT) char nothing[GRADC_ALIGNMENT];
+
 void gradc_rt_open(void *context, void *buffer, int64_t bytes, int32_t may_allocate) {
   GradcContext *to = context;
   memset(to, 0, sizeof *to);
@@ -51,7 +54,7 @@ void *gradc_rt_push(void *context, int64_t bytes) {
   if (size < 0)
     return NULL;
   if (size == 0)
-    return context; // any address will do that is aligned and not NULL: it is never read
+    return nothing;
   if (!make_room(in, size))
     return NULL;
   void *block = in->at;
@@ -61,17 +64,18 @@ void *gradc_rt_push(void *context, int64_t bytes) {
 
 void *gradc_rt_grow(void *context, void *block, int64_t *capacity, int64_t need) {
   GradcContext *in = context;
-  int64_t old = *capacity;
+  int64_t old = block ? *capacity : 0;
   int64_t least = gradc_round_up(need);
   if (least < 0)
     return NULL;
   if (block && need <= old)
     return block;
-  int64_t twice = old <= PTRDIFF_MAX / 4 ? gradc_round_up(2 * old) : least;
-  int64_t wanted = twice > least ? twice : least;
-  // Where it is the last block it can be extended, as far as there is room; wanted is a wish, least a must.
-  char *last = block && old > 0 ? (char *)block + gradc_round_up(old) : NULL;
-  if (last && last == in->at) {
+  // wanted is a wish, least a must.
+  int64_t wanted = old <= PTRDIFF_MAX / 4 ? gradc_round_up(2 * old) : least;
+  if (wanted < least)
+    wanted = least;
+  // Where it is the last block it is extended, as far as there is room.
+  if (old > 0 && (char *)block + gradc_round_up(old) == in->at) {
     int64_t room = in->end - (char *)block;
     if (room >= least) {
       *capacity = room < wanted ? room : wanted;
@@ -79,14 +83,14 @@ void *gradc_rt_grow(void *context, void *block, int64_t *capacity, int64_t need)
       return block;
     }
   }
-  void *grown = gradc_rt_push(context, wanted);
-  if (!grown) {
+  void *grown = gradc_rt_push(in, wanted);
+  if (!grown && wanted > least) {
     wanted = least;
-    grown = gradc_rt_push(context, wanted);
+    grown = gradc_rt_push(in, wanted);
   }
   if (!grown)
     return NULL;
-  if (old > 0)
+  if (block)
     memcpy(grown, block, (size_t)old);
   *capacity = wanted;
   return grown;

@@ -115,11 +115,12 @@ static double scaled_zeta(double s, double x) {
                                      1.3382536530684679e-11,  -3.3896802963225829e-13, 8.5860620562778446e-15,
                                      -2.1748686985580619e-16, 5.5090028283602295e-18,  -1.3954464685812523e-19};
   double sum = 0, y = x;
-  for (; y < s + 10; y += 1) {
+  for (int64_t k = 1; y < s + 10; k++) {
     double term = pow(x / y, s);
     sum += term;
     if (term * (1 + y / (s - 1)) < 0x1p-56 * sum)
       return sum;
+    y = x + (double)k;
   }
   double term = pow(x / y, s);
   double tail = term * (y / (s - 1) + 0.5);

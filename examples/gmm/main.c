@@ -31,8 +31,12 @@ static int64_t parameter_count(const Mixture *mixture) {
 
 static void read_numbers(FILE *file, double *to, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
-    if (fscanf(file, "%lf", &to[i]) != 1)
-      fail("the file ends early or has something that is no number");
+    char word[64], *end;
+    if (fscanf(file, "%63s", word) != 1)
+      fail("the file ends early");
+    to[i] = strtod(word, &end);
+    if (*end)
+      fail("the file has something that is no number");
   }
 }
 
@@ -110,7 +114,7 @@ static void print_components(const Mixture *mixture) {
 
 int main(int argc, char **argv) {
   Mixture mixture = read_mixture(argc > 1 ? argv[1] : "clusters.txt");
-  int iterations = argc > 2 ? atoi(argv[2]) : 200;
+  int iterations = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 200;
   const double *alphas = mixture.parameters, *means = alphas + mixture.k, *icf = means + mixture.k * mixture.d;
   double objective = 0;
   if (gmm_objective(mixture.k, mixture.d, mixture.n, alphas, means, icf, mixture.points, mixture.gamma, mixture.m,
