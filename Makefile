@@ -213,7 +213,7 @@ uninstall:
 
 .PHONY: clean help
 clean:
-	rm -rf build build-asan $(filter-out .,$(BUILD))
+	rm -rf $(filter-out . ./ .. /,$(BUILD)) build-asan
 
 help:
 	@echo "make            build/gradc, build/libgradc.a and the test tools"
