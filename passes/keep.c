@@ -36,17 +36,6 @@ static Op *op_b(const Keep *k) {
 
 /* ---- what A has */
 
-/* The loops from A's body down to a region are parallel, with extents known around A. */
-static bool path_is_plain(const Keep *k, const Region *r) {
-  const Region *top = op_a(k)->regions[0];
-  for (int n = 0; r != top; r = r->owner->parent, n++) {
-    const Op *owner = r->owner;
-    if (owner->code != OP_LOOP || owner->at.loop->ncarries || n == MAX_PATH)
-      return false;
-  }
-  return true;
-}
-
 static void learn_region(Keep *k, const Region *r) {
   for (const Op *op = r->first; op; op = op->next) {
     for (int i = 0; i < op->nresults; i++) {
@@ -152,15 +141,33 @@ static bool storage_is_bounded(const Keep *k, Value *const *path, int n) {
   return true;
 }
 
+/* The loops of two indices run alike: as far, and from equal states by equal steps.  Carries are numbered by their
+   places alone, so that only this tells what they are. */
+static bool same_loop(const Keep *k, const Value *index_a, const Value *index_b) {
+  const Numbering *n = &k->numbers;
+  const Op *a = index_a->region->owner, *b = index_b->region->owner;
+  const LoopInfo *ia = a->at.loop, *ib = b->at.loop;
+  if (index_a->index != index_b->index || ia->ncarries != ib->ncarries ||
+      !number_equal(number_of_size(n, ia->extents[index_a->index]), number_of_size(n, ib->extents[index_b->index])))
+    return false;
+  for (int i = 0; i < ia->ncarries; i++)
+    if (!number_equal(number_of_value(n, a->operands[i]), number_of_value(n, b->operands[i])) ||
+        !number_equal(number_of_value(n, a->regions[0]->yields[i]), number_of_value(n, b->regions[0]->yields[i])))
+      return false;
+  return true;
+}
+
 /* A's value u gets a stack; the reading of it stands in B before v's operation. */
 static bool keep_value(Keep *k, Value *v, Value *u) {
   Op *a = op_a(k), *b = op_b(k);
   Value *path_a[MAX_PATH], *path_b[MAX_PATH], *idx[MAX_RANK];
   const int na = path_of(a->regions[0], u->region, path_a), nb = path_of(b->regions[0], v->region, path_b);
   const int nindices = a->at.loop->nindices;
-  if (na < 0 || na != nb || nindices + na > MAX_RANK || !path_is_plain(k, u->region) ||
-      !storage_is_bounded(k, path_a, na))
+  if (na < 0 || na != nb || nindices + na > MAX_RANK || !storage_is_bounded(k, path_a, na))
     return false;
+  for (int i = 0; i < na; i++)
+    if (!same_loop(k, path_a[i], path_b[i]))
+      return false;
   Value *tape = u;
   for (Region *r = u->region;; r = r->owner->parent) {
     tape = loop_record(k->module, r->owner, tape);

@@ -48,7 +48,7 @@ void numbers_reset(const Region *r) {
   }
 }
 
-static Number number_of_size(const Numbering *n, const Size *s) {
+Number number_of_size(const Numbering *n, const Size *s) {
   Number total = {0, 0}; /* terms and factors stand in no order that both bodies share: sums of numbers */
   for (int t = 0; t < s->nterms; t++) {
     Number factors = {0, 0};
@@ -98,15 +98,30 @@ static bool is_element_of_a(const Numbering *n, const Op *op) {
   return true;
 }
 
+/* x[idx..]: where x is a stack made inside and the indices are, by their numbers, those of its loop, what the loop
+ * yields. */
+static Number number_of_indexed(const Numbering *n, Value *x, int nidx, Value *const *idx) {
+  const Op *def = x->def;
+  const LoopInfo *info = def && def->code == OP_LOOP ? def->at.loop : NULL;
+  const int out = info ? x->index - info->ncarries - info->naccs : -1;
+  if (nidx == 0)
+    return number_of_value(n, x);
+  bool own = out >= 0 && info->outs[out] == OUT_STACK && nidx >= info->nindices &&
+             !(value_is_outside(x, body(n->a)) && value_is_outside(x, body(n->b)));
+  for (int i = 0; own && i < info->nindices; i++)
+    own = number_equal(number_of_value(n, idx[i]), number_of_value(n, loop_index(def, i)));
+  if (own)
+    return number_of_indexed(n, body(def)->yields[info->ncarries + out], nidx - info->nindices, idx + info->nindices);
+  Number number = with_number(begin((uint64_t)OP_INDEX), number_of_value(n, x));
+  for (int i = 0; i < nidx; i++)
+    number = with_number(number, number_of_value(n, idx[i]));
+  return number;
+}
+
 static Number number_of_element(const Numbering *n, const Op *op) {
   const LoopInfo *info = n->a->at.loop;
-  Number number = number_of_value(n, body(n->a)->yields[op->operands[0]->index - info->naccs]);
-  if (op->noperands - 1 == info->nindices)
-    return number;
-  number = with_number(begin((uint64_t)OP_INDEX), number);
-  for (int i = 1 + info->nindices; i < op->noperands; i++)
-    number = with_number(number, number_of_value(n, op->operands[i]));
-  return number;
+  Value *made = body(n->a)->yields[op->operands[0]->index - info->naccs];
+  return number_of_indexed(n, made, op->noperands - 1 - info->nindices, op->operands + 1 + info->nindices);
 }
 
 static Number number_of_loop(const Numbering *n, const Value *v) {
@@ -152,8 +167,9 @@ static Number number_of_result(const Numbering *n, const Value *v) {
                        number_of_value(n, op->regions[1]->yields[v->index]));
   if (op_info[op->code].group == GROUP_FLOW)
     return with(begin(TAG_OWN), v->uid);
-  if (is_element_of_a(n, op))
-    return number_of_element(n, op);
+  if (op->code == OP_INDEX)
+    return is_element_of_a(n, op) ? number_of_element(n, op)
+                                  : number_of_indexed(n, op->operands[0], op->noperands - 1, op->operands + 1);
   Number number = with(with(begin((uint64_t)op->code), attribute(op)), (uint64_t)v->type.kind);
   if (op->code == OP_SIZE)
     return with_number(number, number_of_size(n, op->at.size));
@@ -161,8 +177,6 @@ static Number number_of_result(const Numbering *n, const Value *v) {
     number = with_number(number, number_of_size(n, v->type.dims[i]));
   if (commutes(op->code))
     return with_number(number, sum(number_of_value(n, op->operands[0]), number_of_value(n, op->operands[1])));
-  if (op->code == OP_INDEX) /* as in number_of_element */
-    number = begin((uint64_t)OP_INDEX);
   for (int i = 0; i < op->noperands; i++)
     number = with_number(number, number_of_value(n, op->operands[i]));
   return number;

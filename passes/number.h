@@ -23,4 +23,5 @@ static inline bool number_equal(Number p, Number q) {
 void numbers_reset(const Region *r);
 /* v: of A's body, of B's body, or from around both. */
 Number number_of_value(const Numbering *n, Value *v);
+Number number_of_size(const Numbering *n, const Size *s);
 #endif
