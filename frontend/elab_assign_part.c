@@ -86,7 +86,7 @@ static Form *accumulate_at(Elab *e, const IndexPlan *p, const Form *base, const 
 /* One loop for each axis of the target, each carrying the tensor. */
 static Form *update_in_order(Elab *e, const Change *c, const IndexPlan *p, const Form *base, const Form *v) {
   Builder *b = &e->b;
-  Op *loops[MAX_RANK];
+  Op **loops = NEW_ARRAY(e->arena, Op *, MAX_RANK);
   Value *idx[MAX_RANK], *source[MAX_RANK], *now = base->value;
   const int rank = p->result.rank;
   uint64_t checks;

@@ -207,6 +207,7 @@ static const Size *trips_at_run_time(Elab *e, const Size *distance, Value *by, R
 
 static ForRange for_range(Elab *e, const Stmt *s) {
   ForRange r;
+  const Range step_at = s->for_.by ? s->for_.by->at : s->at;
   int64_t by;
   Value *zero = build_int(&e->b, KIND_I64, 0), *to;
   if (!(r.from = elab_scalar(e, s->for_.from, KIND_I64)))
@@ -218,11 +219,11 @@ static ForRange for_range(Elab *e, const Stmt *s) {
     r.step = build_int(&e->b, KIND_I64, 1);
   const Size *distance = size_sub(e->module, size_of_value(e->module, to), size_of_value(e->module, r.from));
   if (!value_is_int_const(r.step, &by)) {
-    r.trips = trips_at_run_time(e, distance, r.step, s->for_.by->at);
+    r.trips = trips_at_run_time(e, distance, r.step, step_at);
     return r;
   }
   if (by == 0 || by == INT64_MIN) {
-    elab_error(e, s->for_.by->at, by ? "the step of a for is too large" : "the step of a for is not 0");
+    elab_error(e, step_at, by ? "the step of a for is too large" : "the step of a for is not 0");
     by = 1;
   }
   r.trips = trips_by(e, distance, by);

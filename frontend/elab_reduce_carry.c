@@ -17,6 +17,7 @@ static bool shares(const Carrying *c) {
   return (c->r == REDUCE_MAX || c->r == REDUCE_MIN) && kind_is_float(c->term.kind);
 }
 
+/* At least 1. */
 static int state_count(const Carrying *c) {
   if (is_arg(c->r))
     return 2 + c->nindices;
@@ -169,7 +170,7 @@ typedef struct Finish {
 
 static Value *finish_element(Elab *e, const Form *t, Value *const *idx) {
   const Finish *f = t->recipe;
-  Value *scalars[MAX_STATE];
+  Value **scalars = NEW_ARRAY(e->arena, Value *, MAX_STATE);
   for (int i = 0; i < f->carrying->nstate; i++)
     scalars[i] = build_index(&e->b, f->state[i], t->type.rank, idx, 0);
   return finish(e, f->carrying, scalars);
