@@ -293,7 +293,8 @@ static Form *results(Elab *e, const Reducing *g, const Form *body) {
   for (int i = 0; i < g->n; i++) {
     Form *f = leaf_result(e, g, &g->leaves[i], accs);
     if (f->kind == FORM_POISON || f->kind == FORM_TUPLE || (f->kind == FORM_TENSOR && body->kind == FORM_TENSOR)) {
-      f->adapts = f->kind == FORM_TENSOR && body->kind == FORM_TENSOR && body->adapts;
+      f->adapts =
+          f->kind == FORM_TENSOR && kind_is_float(f->type.kind) && (body->adapts || !kind_is_float(body->type.kind));
       return f;
     }
     values[i] = f->value;
