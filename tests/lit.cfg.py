@@ -31,7 +31,7 @@ config.test_exec_root = os.path.join(build, "tests")
 
 ok, _ = lit.util.killProcessAndChildrenIsSupported()
 if ok:
-    lit_config.maxIndividualTestTime = 120
+    lit_config.maxIndividualTestTime = 480 if sanitize else 120
 else:
     lit_config.note("tests have no time limit: Python's psutil is missing")
 
