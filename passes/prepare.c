@@ -124,6 +124,26 @@ static bool prepare_square(Builder *b, const Op *op, ValueMap *map) {
   return true;
 }
 
+static bool may_be_negative(Builder *b, const Op *op, const ValueMap *map, const Size **extent) {
+  if (!op->at.loop->ncarries)
+    return false;
+  *extent = map_size(b->module, map, op->at.loop->extents[0]);
+  const Term *t = (*extent)->nterms == 1 ? &(*extent)->terms[0] : NULL;
+  const Value *atom = t && t->npowers == 1 && t->coefficient == 1 ? t->powers[0].atom->value : NULL;
+  const bool clamped = atom && atom->def && (atom->def->code == OP_MAX || atom->def->code == OP_WHILE);
+  return !clamped && !size_nonnegative(b->module, *extent);
+}
+
+static void prepare_extent(Builder *b, const Op *op, const Size *extent, ValueMap *map) {
+  LoopInfo info = *op->at.loop;
+  Op clamped = *op;
+  Value *trips = build_binary(b, OP_MAX, build_size(b, extent), build_int(b, KIND_I64, 0));
+  const Size *larger = size_of_value(b->module, trips);
+  clamped.at.loop = &info;
+  info.extents = &larger;
+  build_copy_op(b, &clamped, map);
+}
+
 bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg) {
   (void)arg;
   if (op->code == OP_MUL)
@@ -136,6 +156,11 @@ bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg) {
       prepare_product(b, op, map);
       return true;
     }
+  const Size *extent;
+  if (may_be_negative(b, op, map, &extent)) {
+    prepare_extent(b, op, extent, map);
+    return true;
+  }
   if (info->checkpoint && info->ncarries && !info->nouts) {
     prepare_checkpoint(b, op, map);
     return true;
