@@ -1,8 +1,8 @@
 /* Assignment to parts of a tensor, in one of four ways:
    - a[i, j] = v, a[i] = v: one update.
-   - a[lo:hi] += v, a[idx] -= v: an accumulator, which adds every occurrence of a repeated index.
-   - a[1:n - 1] = v: a new tensor, where all but a few elements are assigned, so that no order is imposed.
-   - What else takes several parts: updates in order; of a repeated index the last wins. */
+   - a[idx] += v, a[idx] -= v: an accumulator, which adds every occurrence of a repeated index.
+   - a[lo:hi] = v and the like: all new parts first, which may be computed in any order, then updates.
+   - a[idx] = v and the like: updates in order; of a repeated index the last wins. */
 #include "frontend/elab_assign.h"
 
 typedef struct Stretched {
@@ -83,128 +83,67 @@ static Form *accumulate_at(Elab *e, const IndexPlan *p, const Form *base, const 
   return form_of_value(e, p->at, loop_acc_result(loop, 0));
 }
 
-/* One loop for each axis of the target, each carrying the tensor. */
-static Form *update_in_order(Elab *e, const Change *c, const IndexPlan *p, const Form *base, const Form *v) {
+/* The number of the result's last axes that are whole axes of the tensor. */
+static int whole_behind(const IndexPlan *p) {
+  int n = 0;
+  while (n < p->of.rank && p->axes[p->of.rank - 1 - n].kind == AXIS_SLICE && p->axes[p->of.rank - 1 - n].whole)
+    n++;
+  return p->gather_at >= 0 && n > p->result.rank - p->gather_at - p->gather_rank
+             ? p->result.rank - p->gather_at - p->gather_rank
+             : n;
+}
+
+/* One loop for each axis of the target, but for whole ones behind; each carries the tensor. */
+static Form *update_in_order(Elab *e, const Change *c, const IndexPlan *p, const Form *base, const Form *v,
+                             bool combine) {
   Builder *b = &e->b;
   Op **loops = NEW_ARRAY(e->arena, Op *, MAX_RANK);
-  Value *idx[MAX_RANK], *source[MAX_RANK], *now = base->value;
-  const int rank = p->result.rank;
+  Value *idx[MAX_RANK] = {0}, *source[MAX_RANK], *now = base->value;
+  const int behind = whole_behind(p), depth = p->result.rank - behind, n = p->of.rank - behind;
   uint64_t checks;
-  for (int i = 0; i < rank; i++) {
+  for (int i = 0; i < depth; i++) {
     const LoopSpec spec = {.nindices = 1, .extents = &p->result.dims[i], .ncarries = 1, .carry_inits = &now};
     loops[i] = build_loop_begin(b, &spec);
     idx[i] = loop_index(loops[i], 0);
     now = loop_carry(loops[i], 0);
   }
-  const Form *element = form_of_value(e, c->value_at, form_element(e, v, idx));
+  const Form *part = form_index(e, c->value_at, v, depth, idx, 0);
   plan_source(e, p, idx, source, &checks);
-  if (c->is_compound) {
-    const Form *old = form_of_value(e, p->at, build_index(b, now, p->of.rank, source, checks));
-    element = combined(e, c, old, element);
-  }
-  const bool good = element->kind != FORM_POISON;
-  Value *next = good ? build_update(b, now, element->value, p->of.rank, source, checks) : now;
-  for (int i = rank - 1; i >= 0; i--) {
+  if (combine)
+    part = combined(e, c, form_of_value(e, p->at, build_index(b, now, n, source, checks)), part);
+  const bool good = part->kind != FORM_POISON;
+  Value *next = good ? build_update(b, now, form_store(e, part), n, source, checks) : now;
+  for (int i = depth - 1; i >= 0; i--) {
     build_loop_end(b, loops[i], &next, NULL);
     next = loop_carry_result(loops[i], 0);
   }
   return good ? form_of_value(e, c->at, next) : form_poison(e, c->at);
 }
 
-/* ---- slices of nearly all of a tensor: a new tensor whose elements are the value's or the old ones, in any order */
-typedef struct Merged {
-  const Change *c;
-  const IndexPlan *plan;
-  int first; /* the leading indices, which are taken away already */
-  const Form *old, *value;
-} Merged;
-
-/* The index into the slice of index i of its axis; *inside: whether there is one (and all that it was before). */
-static Value *index_in_slice(Elab *e, const AxisPlan *a, Value *i, Value **inside) {
-  Builder *b = &e->b;
-  if (a->whole)
-    return i;
-  Value *k = a->step == 1 ? build_sub(b, i, a->start) : build_sub(b, a->start, i);
-  Value *from = build_binary(b, OP_LE, build_int(b, KIND_I64, 0), k);
-  Value *both = build_binary(b, OP_AND, from, build_binary(b, OP_LT, k, build_size(b, a->extent)));
-  *inside = *inside ? build_binary(b, OP_AND, *inside, both) : both;
-  return k;
-}
-
-/* The new element at `idx`, which is `mine` in the slice. */
-static Value *assigned_element(Elab *e, const Merged *g, Value *const *mine, Value *const *idx) {
-  Value *element = form_element(e, g->value, mine);
-  if (!g->c->is_compound)
-    return element;
-  Value *old = form_element(e, g->old, idx);
-  const Form *now = form_of_value(e, g->plan->at, old), *v = form_of_value(e, g->c->value_at, element);
-  v = combined(e, g->c, now, v);
-  return v->kind == FORM_POISON ? old : v->value;
-}
-
-static Value *merged_element(Elab *e, const Form *t, Value *const *idx) {
-  const Merged *g = t->recipe;
-  Builder *b = &e->b;
-  Value *mine[MAX_RANK], *inside = NULL;
-  for (int i = 0; i < t->type.rank; i++)
-    mine[i] = index_in_slice(e, &g->plan->axes[g->first + i], idx[i], &inside);
-  int64_t always;
-  if (value_is_int_const(inside, &always) && always)
-    return assigned_element(e, g, mine, idx);
-  Op *op = build_if_begin(b, inside);
-  Value *element = assigned_element(e, g, mine, idx);
-  build_if_else(b, op, 1, &element);
-  element = form_element(e, g->old, idx);
-  build_if_end(b, op, 1, &element);
-  return op->results[0];
-}
-
-/* The number of leading indices, where all axes after them are sliced one by one and all but a few elements are taken;
-   else -1. */
-static int nearly_all(Elab *e, const IndexPlan *p) {
-  int n = 0;
-  int64_t left, dim;
-  while (n < p->of.rank && p->axes[n].kind == AXIS_AT)
-    n++;
-  for (int i = n; i < p->of.rank; i++) {
-    const AxisPlan *a = &p->axes[i];
-    if (a->kind != AXIS_SLICE || (a->step != 1 && a->step != -1) ||
-        !size_is_const(size_sub(e->module, p->of.dims[i], a->extent), &left))
-      return -1;
-    if (left > 4 && !(size_is_const(p->of.dims[i], &dim) && 2 * left <= dim))
-      return -1;
-  }
-  return n;
-}
-
-static Form *merge_slice(Elab *e, const Change *c, const IndexPlan *p, const Form *base, const Form *v, int first) {
-  Value *idx[MAX_RANK];
-  uint64_t checks = 0;
-  for (int i = 0; i < first; i++) {
-    idx[i] = p->axes[i].index;
-    checks |= (uint64_t)p->axes[i].check << i;
-  }
-  Merged *g = NEW(e->arena, Merged);
-  const Form *old = form_index(e, p->at, base, first, idx, checks);
-  *g = (Merged){.c = c, .plan = p, .first = first, .old = old, .value = v};
-  Value *now = form_store(e, form_lazy(e, c->at, old->type, merged_element, g, false));
-  return form_of_value(e, c->at, build_update(&e->b, base->value, now, first, idx, checks));
-}
-
-Form *assign_part(Elab *e, const Change *c, const IndexPlan *p, const Form *base) {
-  const int n = plan_leading(p);
-  if (n == 0 && !c->is_compound)
-    return form_copy(e, stretched(e, c, p->result, in_kind(e, base->type.kind, c->value)));
-  if (n >= 0)
-    return update_at(e, c, p, base, n);
+/* Of a gather, whose indices may repeat. */
+static Form *assign_gather(Elab *e, const Change *c, const IndexPlan *p, const Form *base) {
   const Kind kind = base->type.kind;
   const bool sum = c->is_compound && (c->op == BINARY_ADD || c->op == BINARY_SUB) && kind != KIND_BOOL;
   const Form *v = sum || !c->is_compound ? in_kind(e, kind, c->value) : c->value;
   v = stretched(e, c, p->result, v);
   if (v->kind == FORM_POISON)
     return form_poison(e, c->at);
-  if (sum)
-    return accumulate_at(e, p, base, v, c->op == BINARY_SUB);
-  const int first = nearly_all(e, p);
-  return first >= 0 ? merge_slice(e, c, p, base, v, first) : update_in_order(e, c, p, base, v);
+  return sum ? accumulate_at(e, p, base, v, c->op == BINARY_SUB)
+             : update_in_order(e, c, p, base, form_cheap(e, v), c->is_compound);
+}
+
+Form *assign_part(Elab *e, const Change *c, const IndexPlan *p, const Form *base) {
+  const int n = plan_leading(p);
+  if (n > 0)
+    return update_at(e, c, p, base, n);
+  if (p->gather_at >= 0)
+    return assign_gather(e, c, p, base);
+  const Form *v =
+      c->is_compound ? combined(e, c, plan_apply(e, p, base), c->value) : in_kind(e, base->type.kind, c->value);
+  const bool stretches = v->kind == FORM_TENSOR && v->type.rank < p->result.rank;
+  v = stretched(e, c, p->result, v);
+  if (v->kind == FORM_POISON || n == 0)
+    return form_copy(e, v);
+  /* All of it first: it may read what is assigned, and is computed in any order. */
+  return update_in_order(e, c, p, base, stretches ? v : form_stored(e, v), false);
 }
