@@ -34,7 +34,7 @@ static LLVMValueRef make(Unit *u, const MathRow *row, Kind kind, int lanes, cons
   c.whole = of_lanes(kind == KIND_F64 ? u->i64 : u->i32, lanes);
   c.at = LLVMCreateBuilderInContext(u->context);
   LLVMValueRef f = math_function(&c, name, row->nargs), operands[2];
-  if (row->small)
+  if (row->small && u->options->opt_level >= 3)
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "alwaysinline", 0));
   for (int i = 0; i < row->nargs; i++)
     operands[i] = LLVMGetParam(f, (unsigned)i);

@@ -5,7 +5,9 @@
 #define _XOPEN_SOURCE 700
 #include "codegen/target.h"
 #include <llvm-c/ErrorHandling.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,6 +18,15 @@ typedef struct KnownNames {
 
 static void fatal(const char *reason) {
   internal_error("LLVM: %s", reason);
+}
+
+/* Loop strength reduction took three quarters of the time of emission on loops with many accumulators, and gained
+   nothing there.  LLVM keeps such options for the whole process, and takes each once only. */
+static void set_options(void) {
+  static atomic_flag done = ATOMIC_FLAG_INIT;
+  const char *const options[] = {"gradc", "-disable-lsr"};
+  if (!atomic_flag_test_and_set(&done))
+    LLVMParseCommandLineOptions(2, options, NULL);
 }
 
 /* What LLVM was built with is asked of llvm-config by the build. */
@@ -29,6 +40,7 @@ static void initialise(void) {
   GRADC_LLVM_TARGETS(T)
 #undef T
   LLVMInstallFatalErrorHandler(fatal);
+  set_options();
 }
 
 const char *codegen_version(Arena *arena) {

@@ -155,9 +155,13 @@ static void add_panel(Plan *p, const Value *handle) {
   vec_push(arena, p->vector->panels, panel);
 }
 
-/* L runs once a call, so that the panels' own cost is small beside that of its iterations. */
-static bool panels_pay(const Plan *p) {
-  return p->loop->at.loop->nindices == 1 && !p->loop->parent->owner;
+/* A panel costs its clearing and summing each time that L runs, and eight times the accumulator's room in the cache: it
+   pays for small accumulators of a loop that runs once a call.  Elsewhere the lanes are summed at each addition. */
+static bool panels_pay(const Plan *p, const Value *handle) {
+  enum { SMALL = 256 };
+  int64_t count;
+  return p->loop->at.loop->nindices == 1 && !p->loop->parent->owner &&
+         size_is_const(type_count(p->f->module, handle->type), &count) && count <= SMALL;
 }
 
 static bool plan_acc_add(Plan *p, const Op *op) {
@@ -171,7 +175,7 @@ static bool plan_acc_add(Plan *p, const Op *op) {
     spend_memory(p, !varies);
   } else if (varies) {
     spend_memory(p, side_by_side(handle, n, idx));
-  } else if (own && panels_pay(p)) {
+  } else if (own && panels_pay(p, handle)) {
     add_panel(p, handle);
     spend(p, 2 * VECTORS, 2);
   } else {
