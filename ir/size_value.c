@@ -4,6 +4,12 @@
 #include <string.h>
 
 /* ---- the polynomial of a value */
+/* The constant that an integer division divides by, or 0. */
+static int64_t divides_by(const Op *op) {
+  const Op *by = op->operands[1]->def;
+  return by && by->code == OP_CONST ? by->at.i : 0;
+}
+
 static bool expands(const Value *v) {
   if (!v->def || v->type.rank || v->type.kind != KIND_I64)
     return false;
@@ -14,12 +20,14 @@ static bool expands(const Value *v) {
   case OP_ADD:
   case OP_SUB:
   case OP_MUL: return true;
+  case OP_DIV: return divides_by(v->def) > 0;
   default: return false;
   }
 }
 
-/* What an expanding value is, its operands being known. */
-static const Size *expansion(Module *m, const Value *v) {
+/* What an expanding value is, its operands being known.  A quotient is rounded to 0: of what is not negative that is
+   down, as a size's is. */
+static const Size *expansion(Module *m, Value *v) {
   const Op *op = v->def;
   const Size *a = op->noperands > 0 ? op->operands[0]->poly : NULL,
              *b = op->noperands > 1 ? op->operands[1]->poly : NULL;
@@ -29,6 +37,7 @@ static const Size *expansion(Module *m, const Value *v) {
   case OP_NEG: return size_scale(m, a, -1);
   case OP_ADD: return size_add(m, a, b);
   case OP_SUB: return size_sub(m, a, b);
+  case OP_DIV: return size_nonnegative(m, a) ? size_floordiv(m, a, b) : size_atom(m, v);
   default: return size_mul(m, a, b);
   }
 }
