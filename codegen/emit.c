@@ -34,10 +34,11 @@ static void verify(LLVMModuleRef module, const char *when) {
 static void run_passes(const CodegenOptions *o, LLVMModuleRef module, LLVMTargetMachineRef tm) {
   /* What is left of O2 when the passes are left out that find nothing in code that was made so: those between
      functions, and for pointers that are not known.  Half of the time. */
-  static const char o2[] =
-      "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-rotate,licm),simplifycfg,"
-      "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),sroa,gvn,instcombine,loop-mssa(licm),adce,simplifycfg,"
-      "loop-vectorize,loop-unroll,instcombine,simplifycfg),globaldce";
+  static const char o2[] = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+                           "loop-mssa(loop-rotate,licm),simplifycfg,"
+                           "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),sroa,gvn,instcombine<no-verify-"
+                           "fixpoint>,loop-mssa(licm),adce,simplifycfg,"
+                           "loop-vectorize,loop-unroll,instcombine<no-verify-fixpoint>,simplifycfg),globaldce";
   static const char *const pipelines[] = {"default<O0>", "default<O1>", o2, "default<O3>"};
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMPassBuilderOptionsSetLoopVectorization(options, o->opt_level >= 2);
