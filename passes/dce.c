@@ -170,6 +170,8 @@ static void sweep_loop(Dce *d, Op *op) {
   body->nyields = squeeze(body->yields, body->nyields, yield, false, 0);
   op->nresults = squeeze(op->results, op->nresults, result, true, 0);
   info->ncarries = carries;
+  if (!carries)
+    info->checkpoint = 0;
   info->naccs = accs;
   info->nouts = outs;
 }

@@ -235,6 +235,8 @@ static void forward_elements(Region *r, const Op *a, const Op *b, ValueMap *map)
     if (!is_own_element(op, a, b))
       continue;
     Value *made = a->regions[0]->yields[op->operands[0]->index - info->naccs];
+    if (!made->def && made->region == a->regions[0]) /* an index: b has its own */
+      made = loop_index(b, made->index);
     if (op->noperands - 1 == info->nindices) {
       map_put(map, op->results[0], made);
       op_unlink(op);

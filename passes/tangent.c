@@ -100,7 +100,7 @@ static void tangent_plain(Tangent *t, const Op *op) {
     return;
   case OP_ACC_ADD: {
     Value *v_dot = dot(t, op->operands[1]);
-    if (v_dot)
+    if (v_dot && x_dot) /* a sum that no result depends on differentiably has none */
       build_acc_add(b, x_dot, v_dot, op->noperands - 2, x + 2, op->at.checks);
     return;
   }
