@@ -74,9 +74,9 @@ static const char *type_letters(const Func *f, Type t, Kind real) {
     const char *size = "?";
     if (size_is_const(t.dims[i], &constant))
       size = arena_printf(arena, "%lld", (long long)constant);
-    for (int j = 0; j < f->nsizes && j < 2; j++)
+    for (int j = 0; j < f->nsizes && j < 3; j++)
       if (t.dims[i] == size_atom(f->module, f->body->params[j]))
-        size = j ? "m" : "n";
+        size = (const char *[]){"n", "m", "k"}[j];
     text = arena_printf(arena, "%s%s%s", text, i ? "," : "[", size);
   }
   return t.rank ? arena_printf(arena, "%s]", text) : text;

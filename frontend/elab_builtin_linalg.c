@@ -236,21 +236,26 @@ Form *call_expm(Elab *e, const BuiltinCall *c) {
   return call_of_square(e, c, "exponential", NULL);
 }
 
-/* A function of one matrix that has two forms: for no more columns than rows, and for no more rows than columns. */
+/* Of two forms of a function, the one for no more columns than rows or that for no more rows than columns; else `any`.
+ */
+static const char *form_for_shape(Elab *e, const Form *a, const char *tall, const char *wide, const char *any) {
+  const Size *rows = a->type.dims[a->type.rank - 2], *columns = a->type.dims[a->type.rank - 1];
+  return size_at_least(e, rows, columns) ? tall : size_at_least(e, columns, rows) ? wide : any;
+}
+
 static Form *call_of_shape(Elab *e, const BuiltinCall *c, const char *tall, const char *wide, const char *fails) {
   const Form *a = argument_matrix(e, c, 0);
   if (!a)
     return form_poison(e, c->at);
-  const Size *rows = a->type.dims[a->type.rank - 2], *columns = a->type.dims[a->type.rank - 1];
-  const bool is_tall = size_at_least(e, rows, columns);
-  if (!is_tall && !size_at_least(e, columns, rows)) {
+  Routine r = {.function = form_for_shape(e, a, tall, wide, NULL), .fails = fails};
+  if (!r.function) {
+    const Size *rows = a->type.dims[a->type.rank - 2], *columns = a->type.dims[a->type.rank - 1];
     const char *n = size_text(e->module, rows), *m = size_text(e->module, columns);
     DiagMessage *message = elab_error(
         e, a->at, "which of the sizes of the matrix of '%s' is less, '%s' or '%s', is not known", c->f->name, n, m);
     diag_mend(e->diag, message, "say so before: require %s >= %s; or require %s <= %s;", n, m, n, m);
     return form_poison(e, c->at);
   }
-  Routine r = {.function = is_tall ? tall : wide, .fails = fails};
   add_operand(e, &r, a, 2);
   return run_routine(e, c, &r);
 }
@@ -265,9 +270,10 @@ Form *call_svd(Elab *e, const BuiltinCall *c) {
 
 Form *call_lstsq(Elab *e, const BuiltinCall *c) {
   Sides s;
-  Routine r = {.function = "least_squares", .fails = "matrix lacks full rank"};
+  Routine r = {.fails = "matrix lacks full rank"};
   if (!argument_sides(e, c, &s))
     return form_poison(e, c->at);
+  r.function = form_for_shape(e, s.a, "lstsq_tall", "lstsq_wide", "lstsq_any");
   add_operand(e, &r, s.a, 2);
   add_operand(e, &r, s.b, 2);
   return finish_sides(e, &s, run_routine(e, c, &r));

@@ -33,6 +33,7 @@ static uint64_t attribute_bits(const Op *op) {
       bits = (uint64_t)op->at.i;
     return bits;
   case OP_SIZE: return (uint64_t)(uintptr_t)op->at.size;
+  case OP_CALL: return (uint64_t)(uintptr_t)op->at.callee;
   case OP_POLYGAMMA:
   case OP_POWI: return (uint64_t)op->at.i;
   default: return 0; /* checks are not part of what an index is: see same_op */
@@ -99,14 +100,14 @@ static void table_add(Arena *a, struct CseTable *t, Op *op) {
 }
 
 /* The operation in place, or an equal one made before. */
-static Value *finish(Builder *b, Op *op) {
+Op *op_shared(Builder *b, Op *op) {
   op->loc = b->loc;
   op->origin = b->origin;
   const uint64_t h = hash_op(op);
   for (Region *r = b->region; r; r = r->owner ? r->owner->parent : NULL) {
     Op *same = table_find(r->cse, op, h);
     if (same)
-      return same->results[0];
+      return same;
     if (r == b->share_top)
       break;
   }
@@ -114,7 +115,11 @@ static Value *finish(Builder *b, Op *op) {
   if (!b->region->cse)
     b->region->cse = NEW(b->module->arena, struct CseTable);
   table_add(b->module->arena, b->region->cse, op);
-  return op->results[0];
+  return op;
+}
+
+static Value *finish(Builder *b, Op *op) {
+  return op_shared(b, op)->results[0];
 }
 
 static Op *begin_op(Builder *b, Opcode code, int n, Value *const *operands, Type result) {

@@ -194,7 +194,7 @@ static const Size *size_of_argument(Value *v, void *arg) {
 
 Op *build_call(Builder *b, Func *f, Value *const *args) {
   const int n = f->body->nparams;
-  Op *op = open_op(b, OP_CALL, n, f->nresults, 0);
+  Op *op = op_new(b->module, OP_CALL, n, f->nresults, 0);
   ArgMap map = {.callee = f, .module = b->module, .args = args};
   op->at.callee = f;
   for (int i = 0; i < n; i++) {
@@ -206,6 +206,11 @@ Op *build_call(Builder *b, Func *f, Value *const *args) {
   }
   for (int i = 0; i < f->nresults; i++)
     op_set_result(b->module, op, i, type_map(b->module, f->result_types[i], size_of_argument, &map), NULL);
+  if (func_is_kernel(f)) /* a function of its arguments alone */
+    return op_shared(b, op);
+  op->loc = b->loc;
+  op->origin = b->origin;
+  region_append(b->region, op);
   return op;
 }
 

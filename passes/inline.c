@@ -18,12 +18,13 @@ typedef struct Inline {
   Module *module;
   long budget, small;
   const int *ncalls; /* per function, by its number in note; or NULL */
+  bool is_final;     /* differentiation is over */
 } Inline;
 
 /* A function with rules of its own is not looked into before differentiation is over; nor one that is still to be made.
  */
 static bool may_inline(const Inline *in, const Func *f, long *cost) {
-  if (f->is_extern || func_is_underived(f) || f->own_vjp || f->own_jvp)
+  if (f->is_extern || func_is_underived(f) || (!in->is_final && (f->own_vjp || f->own_jvp)))
     return false;
   *cost = region_op_count(f->body);
   const bool once = in->ncalls && in->ncalls[(intptr_t)f->note] == 1;
@@ -61,13 +62,16 @@ static void inline_all(Module *m) {
   for (Func *f = m->funcs; f; f = f->next)
     f->note = (void *)(intptr_t)n++;
   int *ncalls = NEW_ARRAY(m->arena, int, n + 1);
+  bool is_final = true;
+  for (Func *f = m->funcs; f; f = f->next)
+    is_final = is_final && !func_is_underived(f);
   for (Func *f = m->funcs; f; f = f->next)
     if (!func_is_underived(f))
       region_walk(f->body, count_call, ncalls);
   for (Func *f = m->funcs; f; f = f->next) {
     if (func_is_underived(f) || f->is_extern)
       continue;
-    Inline in = {.module = m, .ncalls = ncalls, .small = SMALL};
+    Inline in = {.module = m, .ncalls = ncalls, .small = SMALL, .is_final = is_final};
     in.budget = GROWTH * region_op_count(f->body) + ROOM;
     func_rebuild(f, inline_call, &in);
     func_dce(f);

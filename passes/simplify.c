@@ -2,11 +2,26 @@
    Also the passes that are a copy with a hook: detach, and the end of the pipeline, prune. */
 #include "ir/raw.h"
 #include "passes/passes_internal.h"
+#include <string.h>
+
+/* A product of matrices, as the rules of linear algebra have it, with one that is all zeros: by the rule of exact zeros
+   it is 0 whatever the other holds. */
+static bool drop_product(Builder *b, const Op *op, ValueMap *map, void *arg) {
+  (void)arg;
+  if (op->code != OP_CALL || !func_is_kernel(op->at.callee) || !strstr(op->at.callee->name, "_product_"))
+    return false;
+  for (int i = op->at.callee->nsizes; i < op->noperands; i++)
+    if (value_is_zero(map_value(map, op->operands[i]))) {
+      map_put(map, op->results[0], build_zeros(b, map_type(b->module, map, op->results[0]->type)));
+      return true;
+    }
+  return false;
+}
 
 void func_simplify(Func *f) {
   if (func_is_underived(f) || f->is_extern)
     return;
-  func_rebuild(f, NULL, NULL);
+  func_rebuild(f, drop_product, NULL);
   func_dce(f);
 }
 

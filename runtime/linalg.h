@@ -88,9 +88,13 @@ static void copy(int64_t n, const REAL *from, REAL *to) {
     memcpy(to, from, (size_t)n * sizeof *to);
 }
 
+static void fill(int64_t n, REAL x, REAL *to) {
+  for (int64_t i = 0; i < n; i++)
+    to[i] = x;
+}
+
 static void set_identity(int64_t n, REAL *a) {
-  for (int64_t i = 0; i < n * n; i++)
-    a[i] = 0;
+  fill(n * n, 0, a);
   for (int64_t i = 0; i < n; i++)
     a[i * n + i] = 1;
 }
@@ -183,14 +187,13 @@ static void add_product(int64_t m, int64_t n, int64_t k, REAL alpha, const REAL 
 
 // C = A B, all of n rows and columns.
 static void multiply(int64_t n, const REAL *a, const REAL *b, REAL *c) {
-  for (int64_t i = 0; i < n * n; i++)
-    c[i] = 0;
+  fill(n * n, 0, c);
   add_product(n, n, n, 1, a, n, 1, b, n, c, n);
 }
 
-// C -= A B^T: rows of A and B are contiguous.
-static void subtract_product_transposed(int64_t m, int64_t n, int64_t k, const REAL *a, int64_t lda, const REAL *b,
-                                        int64_t ldb, REAL *c, int64_t ldc) {
+// C += alpha A B^T: rows of A and B are contiguous.
+static void add_product_transposed(int64_t m, int64_t n, int64_t k, REAL alpha, const REAL *a, int64_t lda,
+                                   const REAL *b, int64_t ldb, REAL *c, int64_t ldc) {
   for (int64_t i = 0; i < m; i++) {
     const REAL *x = a + i * lda;
     int64_t j = 0;
@@ -208,12 +211,31 @@ static void subtract_product_transposed(int64_t m, int64_t n, int64_t k, const R
         REAL sum = sum_of(&sums[r]);
         for (int64_t q = p; q < k; q++)
           sum += x[q] * b[(j + r) * ldb + q];
-        c[i * ldc + j + r] -= sum;
+        c[i * ldc + j + r] += alpha * sum;
       }
     }
     for (; j < n; j++)
-      c[i * ldc + j] -= dot(k, x, b + j * ldb);
+      c[i * ldc + j] += alpha * dot(k, x, b + j * ldb);
   }
+}
+
+// C = A B; C = A^T B; C = A B^T.
+void KERNEL_NAME(product)(const int64_t *sizes, const void *const *in, void *const *out) {
+  const int64_t n = sizes[0], k = sizes[1], m = sizes[2];
+  fill(n * m, 0, out[0]);
+  add_product(n, m, k, 1, in[0], k, 1, in[1], m, out[0], m);
+}
+
+void KERNEL_NAME(product_tn)(const int64_t *sizes, const void *const *in, void *const *out) {
+  const int64_t k = sizes[0], n = sizes[1], m = sizes[2];
+  fill(n * m, 0, out[0]);
+  add_product(n, m, k, 1, in[0], 1, n, in[1], m, out[0], m);
+}
+
+void KERNEL_NAME(product_nt)(const int64_t *sizes, const void *const *in, void *const *out) {
+  const int64_t n = sizes[0], k = sizes[1], m = sizes[2];
+  fill(n * m, 0, out[0]);
+  add_product_transposed(n, m, k, 1, in[0], k, in[1], k, out[0], m);
 }
 
 #include "linalg_factor.h"

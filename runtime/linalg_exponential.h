@@ -12,11 +12,6 @@ static REAL norm_1(int64_t n, const REAL *a) {
   return most;
 }
 
-static void fill(int64_t n, REAL x, REAL *to) {
-  for (int64_t i = 0; i < n; i++)
-    to[i] = x;
-}
-
 static void add_diagonal(int64_t n, REAL x, REAL *a) {
   for (int64_t i = 0; i < n; i++)
     a[i * n + i] += x;
@@ -70,38 +65,45 @@ static void pade_13(const Pade *p, const double *b) {
   }
 }
 
-static void pade(const Pade *p, REAL size) {
-  static const struct {
-    int degree;
-    double bound, b[14];
-  } table[] = {
-      {3, 1.495585217958292e-2, {120, 60, 12, 1}},
-      {5, 2.539398330063230e-1, {30240, 15120, 3360, 420, 30, 1}},
-      {7, 9.504178996162932e-1, {17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1}},
+typedef struct Approximant {
+  int degree;
+  double bounds[2]; // norms up to which it will do: f32, f64
+  double b[14];
+} Approximant;
+
+// The approximant for a matrix of this norm; its bound is the norm to scale a larger one down to.
+static const Approximant *approximant_for(REAL size) {
+  static const Approximant table[] = {
+      {3, {4.258730034897931e-1, 1.495585217958292e-2}, {120, 60, 12, 1}},
+      {5, {1.880152677804762, 2.539398330063230e-1}, {30240, 15120, 3360, 420, 30, 1}},
+      {7, {3.925724846433276, 9.504178996162932e-1}, {17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1}},
       {9,
-       2.097847961257068,
+       {0, 2.097847961257068},
        {17643225600., 8821612800., 2075673600., 302702400., 30270240., 2162160., 110880., 3960., 90., 1.}},
       {13,
-       5.371920351148152,
+       {0, 5.371920351148152},
        {64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800., 129060195264000., 10559470521600.,
         670442572800., 33522128640., 1323241920., 40840800., 960960., 16380., 182., 1.}},
   };
+  const int is_double = sizeof(REAL) == 8, last = is_double ? 4 : 2;
   int i = 0;
-  while (i < 4 && (double)size > table[i].bound)
+  while (i < last && (double)size > table[i].bounds[is_double])
     i++;
-  // Scaled so that the leading coefficient's size does no harm in f32 either.
-  double b[14];
-  for (int k = 0; k <= table[i].degree; k++)
-    b[k] = table[i].b[k] / table[i].b[0];
+  return &table[i];
+}
+
+static void pade(const Pade *p, const Approximant *by) {
+  double b[14]; // scaled so that the size of the first does no harm in f32
+  for (int k = 0; k <= by->degree; k++)
+    b[k] = by->b[k] / by->b[0];
   multiply(p->n, p->a, p->a, p->even[0]);
-  if (table[i].degree == 13)
+  if (by->degree == 13)
     pade_13(p, b);
   else
-    pade_low(p, table[i].degree, b);
+    pade_low(p, by->degree, b);
 }
 
 void KERNEL_NAME(expm)(const int64_t *sizes, const void *const *in, void *const *out) {
-  const double limit = 5.371920351148152;
   const int64_t n = sizes[0], nn = n * n;
   REAL *x = out[0], *work = out[1];
   const REAL *given = in[0];
@@ -112,6 +114,8 @@ void KERNEL_NAME(expm)(const int64_t *sizes, const void *const *in, void *const 
     fill(nn, NAN, x);
     return;
   }
+  const Approximant *by = approximant_for(size);
+  const double limit = by->bounds[sizeof(REAL) == 8];
   if ((double)size > limit)
     (void)frexp((double)size / limit, &squarings);
   const REAL scale = (REAL)ldexp(1, -squarings);
@@ -123,7 +127,7 @@ void KERNEL_NAME(expm)(const int64_t *sizes, const void *const *in, void *const 
                   .u = work + 3 * nn,
                   .v = work + 4 * nn,
                   .free = work + 5 * nn};
-  pade(&p, size * scale);
+  pade(&p, by);
   for (int64_t i = 0; i < nn; i++) { // (v - u) x = v + u
     const REAL u = p.u[i], v = p.v[i];
     p.free[i] = v - u;

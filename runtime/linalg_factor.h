@@ -37,9 +37,9 @@ void KERNEL_NAME(cholesky)(const int64_t *sizes, const void *const *in, void *co
     const int64_t width = n - j < BLOCK ? n - j : BLOCK;
     // The upper part of the diagonal block must stay 0: its rows get what is left of the diagonal only.
     for (int64_t i = j; i < j + width; i++)
-      subtract_product_transposed(1, i - j + 1, j, l + i * n, n, l + j * n, n, l + i * n + j, n);
-    subtract_product_transposed(n - j - width, width, j, l + (j + width) * n, n, l + j * n, n, l + (j + width) * n + j,
-                                n);
+      add_product_transposed(1, i - j + 1, j, -1, l + i * n, n, l + j * n, n, l + i * n + j, n);
+    add_product_transposed(n - j - width, width, j, -1, l + (j + width) * n, n, l + j * n, n, l + (j + width) * n + j,
+                           n);
     *info = cholesky_panel(n, j, width, l);
   }
 }
