@@ -62,7 +62,6 @@ typedef struct IndexHole {
   int index;
   const IndexRange *range;
   const Size *extent; /* NULL: not met yet */
-  Range met_at;
   struct IndexHole *outer;
 } IndexHole;
 /* The loops of a comprehension, from the outermost to the innermost. Ranges whose bounds use earlier indices begin a

@@ -31,7 +31,6 @@ bool index_hole_meets(Elab *e, Value *i, const Size *s, Range at) {
   if (!size_is_fixed_in(h->loop->parent->func, s, NULL))
     return false;
   h->extent = s;
-  h->met_at = at;
   loop_set_extent(h->loop, h->index, s);
   return true;
 }
