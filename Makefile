@@ -42,6 +42,8 @@ DRIVER_OBJECTS := $(call objects,$(call rooms,driver))
 RUNTIME_OBJECTS := $(call objects,$(call rooms,runtime))
 TOOL_SOURCES := $(call rooms,tools)
 TOOLS := $(patsubst tools/%.c,$(BUILD)/tools/%,$(TOOL_SOURCES))
+FUZZER := $(BUILD)/tools/gradc-fuzz
+FUZZER_OBJECTS := $(call objects,$(call rooms,tools/fuzz)) $(filter-out $(BUILD)/driver/main.o,$(DRIVER_OBJECTS))
 LIBRARY := $(wildcard lib/*.ad)
 
 # The build folder has the shape of an installation, so that build/gradc finds its header and library by the same steps.
@@ -51,7 +53,7 @@ STAGED := $(BUILD)/include/gradc.h $(patsubst lib/%,$(BUILD)/share/gradc/%,$(LIB
 PROGRAM := $(if $(DRIVER_OBJECTS),$(BUILD)/gradc)
 
 .PHONY: all
-all: $(PROGRAM) $(BUILD)/libgradc.a $(TOOLS) $(STAGED)
+all: $(PROGRAM) $(BUILD)/libgradc.a $(TOOLS) $(FUZZER) $(STAGED)
 
 # -- What is needed, installed or named ------------------------------------------------------------------------------------
 # Asked once a build folder; the stamps and config.mk follow the scripts that make them.
@@ -131,6 +133,11 @@ $(TOOLS): $(BUILD)/tools/%: $(BUILD)/tools/%.o $(BUILD)/libcompiler.a $(BUILD)/l
 	$(call say,LINK)
 	$(Q)$(LINK)
 
+$(FUZZER): $(FUZZER_OBJECTS) $(BUILD)/libcompiler.a $(BUILD)/libgradc.a $(BUILD)/config.mk
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(LINK)
+
 $(BUILD)/include/%: runtime/%
 	@mkdir -p $(@D)
 	@cp $< $@
@@ -158,6 +165,13 @@ test: all $(BUILD)/.deps-test $(BUILD)/.deps-demo
 check: all $(BUILD)/.deps-test
 	@PYTHON=$(PYTHON) LLVM_BINDIR=$(LLVM_BINDIR) GRADC_BUILD=$(abspath $(BUILD)) SANITIZE="$(SANITIZE)" GRADC_QUICK=1 sh tools/run-tests.sh $(TESTS)
 
+# Random programs, run in several ways that must agree: tools/fuzz/fuzz.h.
+N ?= 1000
+SEED ?= 1
+.PHONY: fuzz
+fuzz: $(FUZZER) $(STAGED)
+	@$(FUZZER) -n $(N) -s $(SEED) $(FUZZ_FLAGS)
+
 .PHONY: asan
 asan:
 	@ASAN_OPTIONS=$${ASAN_OPTIONS:-detect_leaks=1} UBSAN_OPTIONS=$${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1} \
@@ -166,7 +180,7 @@ asan:
 
 # -- The house ---------------------------------------------------------------------------------------------------------------
 OURS := $(wildcard ir/*.[ch] ir/*.def frontend/*.[ch] passes/*.[ch] codegen/*.[ch] driver/*.[ch] runtime/*.[ch] \
-          tools/*.c examples/*/*.c tests/*/*.[ch] bench/*/*.[ch])
+          tools/*.c tools/*/*.[ch] examples/*/*.c tests/*/*.[ch] bench/*/*.[ch])
 CLANG_FORMAT = $(firstword $(wildcard $(shell sh tools/find-llvm.sh bindir)/clang-format) clang-format-19)
 CLANG_TIDY = $(firstword $(wildcard $(LLVM_BINDIR)/clang-tidy) clang-tidy-19)
 
@@ -226,4 +240,4 @@ help:
 	@echo "make layers, format, format-check, tidy, clean"
 	@echo "Variables: BUILD, CC, CFLAGS, LDFLAGS, PREFIX, DESTDIR, LLVM_CONFIG (of LLVM 19), LLVM_LINK=shared, V=1"
 
--include $(wildcard $(BUILD)/*/*.d)
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/tools/*/*.d)

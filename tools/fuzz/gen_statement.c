@@ -1,0 +1,280 @@
+/* Statements and blocks: variables, assignments to wholes and parts, loops. */
+#include "tools/fuzz/gen.h"
+#include <string.h>
+
+#define STATEMENT shape_scalar(SORT_STATEMENT)
+
+static void var_assignable(Gen *g, const char *name, Shape s) {
+  var_add(g, name, s, NULL);
+  g->vars.at[g->vars.n - 1].assignable = true;
+}
+
+/* Names of a block vanish at its end. */
+static Node *inner(Gen *g, int n, int depth) {
+  const int mark = g->vars.n;
+  Node *list = statements(g, n, depth);
+  g->vars.n = mark;
+  return list;
+}
+
+static const Var *assignable(Gen *g, bool tensor) {
+  const Var *found = NULL;
+  int n = 0;
+  for (int i = g->barrier; i < g->vars.n; i++) {
+    const Var *v = &g->vars.at[i];
+    if (v->assignable && v->shape.sort == SORT_REAL && (!tensor || v->shape.rank) &&
+        g->trips * (double)shape_count(v->shape) <= MOST_WORK && pick(g, ++n) == 0)
+      found = v;
+  }
+  return found;
+}
+
+/* ---- declarations */
+static Node *make_let(Gen *g, int depth) {
+  if (chance(g, 8)) {
+    const Dim *n = dim_any(g), *below = dim_any(g);
+    Node *index = index_tensor(g, n, below, 1);
+    if (index) {
+      const char *k = name_new(g, "k");
+      var_add(g, k, shape1(SORT_INT, n), below);
+      return NODE(g, STATEMENT, TEXT(g, "let %s = $0;", k), index);
+    }
+  }
+  if (chance(g, 8)) {
+    Node *value = int_expr(g, depth - 1);
+    const char *k = name_new(g, "k");
+    var_add(g, k, INT, NULL);
+    return NODE(g, STATEMENT, TEXT(g, "let %s = $0;", k), value);
+  }
+  const Shape s = shape_any(g, SORT_REAL, 3);
+  Node *value = real_expr(g, s, depth - 1);
+  const char *v = name_new(g, "v");
+  const bool typed = chance(g, 50);
+  if (chance(g, 10)) {
+    const Shape t = shape_any(g, SORT_REAL, 1);
+    Node *second = real_expr(g, t, depth - 1);
+    const char *u = name_new(g, "v");
+    var_add(g, v, s, NULL);
+    var_add(g, u, t, NULL);
+    return NODE(g, STATEMENT, TEXT(g, "let (%s, %s) = ($0, $1);", v, u), value, second);
+  }
+  var_add(g, v, s, NULL);
+  return NODE(g, STATEMENT,
+              typed ? TEXT(g, "let %s: %s = $0;", v, shape_text(g->arena, s)) : TEXT(g, "let %s = $0;", v), value);
+}
+
+static Node *make_var(Gen *g, int depth) {
+  const Shape s = shape_any(g, SORT_REAL, 2);
+  Node *value = s.rank && chance(g, 30) ? make_filled(g, s, 1) : real_expr(g, s, depth - 1);
+  const char *v = name_new(g, "v");
+  var_assignable(g, v, s);
+  return NODE(g, STATEMENT, TEXT(g, "var %s: %s = $0;", v, shape_text(g->arena, s)), value);
+}
+
+/* ---- assignments */
+static const char *const scalar_updates[] = {"%s = 0.8 * %s + tanh($0);", "%s = $0;",       "%s += $0;",
+                                             "%s -= 0.5 * $0;",           "%s *= cos($0);", "%s /= 1.2 + sqr($0);"};
+
+static Node *assign_whole(Gen *g, int depth) {
+  const Var *v = assignable(g, false);
+  if (!v)
+    return NULL;
+  const Var var = *v;
+  Shape s = var.shape;
+  Node *value = real_expr(g, s, depth - 1);
+  const int form = pick(g, 6);
+  return NODE(g, STATEMENT, TEXT(g, scalar_updates[form], var.name, var.name), value);
+}
+
+static const char *const part_updates[] = {"%s = $%d;",       "%s += $%d;", "%s = 0.7 * %s + sin($%d);",
+                                           "%s *= cos($%d);", "%s -= $%d;", "%s = tanh($%d);"};
+
+/* a[i, j] = e; a[i] += row; a[:, j] = column */
+static Node *assign_part(Gen *g, int depth) {
+  const Var *found = assignable(g, true);
+  if (!found)
+    return NULL;
+  const Var v = *found;
+  Node *kids[FUZZ_RANK + 1];
+  int n = 0;
+  const char *place = TEXT(g, "%s[", v.name);
+  Shape part = v.shape;
+  if (v.shape.rank == 2 && chance(g, 15)) {
+    if (!(kids[n] = index_below(g, v.shape.dims[1], 2)))
+      return NULL;
+    place = TEXT(g, "%s:, $%d]", place, n++);
+    part = shape_drop(v.shape, 1);
+    part.dims[0] = v.shape.dims[0];
+  } else {
+    const int fixed = chance(g, 70) ? v.shape.rank : 1 + pick(g, v.shape.rank);
+    for (int i = 0; i < fixed; i++) {
+      if (!(kids[n] = index_below(g, v.shape.dims[i], 2)))
+        return NULL;
+      place = TEXT(g, "%s%s$%d", place, i ? ", " : "", n++);
+    }
+    place = TEXT(g, "%s]", place);
+    part = shape_drop(v.shape, fixed);
+  }
+  kids[n] = real_expr(g, chance(g, 85) ? part : REAL, depth - 1);
+  const int form = pick(g, 6);
+  const char *text = form == 2 ? TEXT(g, part_updates[form], place, place, n) : TEXT(g, part_updates[form], place, n);
+  return node_new(g->arena, STATEMENT, text, n + 1, kids);
+}
+
+/* a[idx] += v; a[1:n] = e */
+static Node *assign_many(Gen *g, int depth) {
+  const Var *found = assignable(g, true);
+  if (!found)
+    return NULL;
+  const Var v = *found;
+  const Dim *d = v.shape.dims[0];
+  if (chance(g, 60)) {
+    const Dim *n = dim_any(g);
+    Node *index = index_tensor(g, n, d, 1);
+    if (!index)
+      return NULL;
+    return NODE(g, STATEMENT, TEXT(g, "%s[$0] %s $1;", v.name, chance(g, 70) ? "+=" : "="), index,
+                real_expr(g, shape_prepend(n, shape_drop(v.shape, 1)), depth - 1));
+  }
+  if (d->symbol >= 0 || d->base >= 0 || d->value < 3)
+    return NULL;
+  const int from = pick(g, 2), to = (int)d->value - pick(g, 2);
+  return NODE(g, STATEMENT, TEXT(g, "%s[%d:%d] %s $0;", v.name, from, to, chance(g, 50) ? "+=" : "="),
+              real_expr(g, shape_prepend(dim_constant(g, to - from), shape_drop(v.shape, 1)), depth - 1));
+}
+
+static Node *swap(Gen *g) {
+  const Var *v = assignable(g, false);
+  const Var *w = v ? var_of(g, v->shape, true) : NULL;
+  if (!w || v == w)
+    return NULL;
+  return LEAF(g, STATEMENT, TEXT(g, "(%s, %s) = (%s, %s);", v->name, w->name, w->name, v->name));
+}
+
+/* ---- control */
+static Node *make_for(Gen *g, int depth) {
+  const Dim *d = dim_any(g);
+  const double trips = g->trips;
+  if (trips * (double)(d->value + 1) > MOST_TRIPS)
+    return NULL;
+  const char *t = name_new(g, "t");
+  static const char *const heads[] = {"for %s in 0..%s",
+                                      "for %s in 0..%s",
+                                      "for %s in 0..%s",
+                                      "for %s in %s - 1..-1 by -1",
+                                      "for %s in 0..%s by 2",
+                                      "for %s in 1..%s",
+                                      "for %s in 0..%s checkpoint",
+                                      "for %s in 0..%s checkpoint(2)",
+                                      "for %s in %s - 1..-1 by -3"};
+  const int form = pick(g, 9), mark = g->vars.n;
+  g->trips *= d->value > 0 ? (double)d->value : 1;
+  g->loop_depth++;
+  Node *body;
+  if (chance(g, 8)) { /* a data-dependent range */
+    RangeText r = {0};
+    (void)r;
+  }
+  var_add(g, t, INT, d);
+  body = inner(g, 1 + pick(g, 3), depth - 1);
+  g->vars.n = mark;
+  g->loop_depth--;
+  g->trips = trips;
+  return NODE(g, STATEMENT, TEXT(g, "%s {\n$0}", TEXT(g, heads[form], t, d->text)), body);
+}
+
+static Node *make_while(Gen *g, int depth) {
+  const double trips = g->trips;
+  const int most = 1 + pick(g, 6);
+  if (trips * most > MOST_TRIPS)
+    return NULL;
+  const char *c = name_new(g, "c");
+  Node *condition = bool_expr(g, BOOL, depth - 1);
+  g->trips *= most;
+  g->loop_depth++;
+  const int mark = g->vars.n;
+  Node *body, *out;
+  if (chance(g, 50)) {
+    var_add(g, c, INT, dim_constant(g, most + 1));
+    body = inner(g, 1 + pick(g, 3), depth - 1);
+    out = NODE(g, STATEMENT,
+               TEXT(g, "var %s = 0;\nwhile %s < %d%s {\n%s += 1;\n$1}", c, c, most, chance(g, 60) ? " and $0" : "", c),
+               condition, body);
+  } else {
+    var_add(g, c, REAL, NULL);
+    body = inner(g, 1 + pick(g, 3), depth - 1);
+    out = NODE(g, STATEMENT, TEXT(g, "var %s = real(2.1);\nwhile %s > 0.3 {\n%s *= 0.6 + 0.1 * sin($0);\n$1}", c, c, c),
+               real_expr(g, REAL, depth - 2), body);
+    g->vars.n = mark;
+    var_assignable(g, c, REAL);
+    g->vars.at[g->vars.n - 1].assignable = false;
+    g->loop_depth--;
+    g->trips = trips;
+    return out;
+  }
+  g->vars.n = mark;
+  g->loop_depth--;
+  g->trips = trips;
+  return out;
+}
+
+static Node *make_if_statement(Gen *g, int depth) {
+  Node *condition = bool_expr(g, BOOL, depth - 1);
+  if (g->loop_depth && chance(g, 30))
+    return NODE(g, STATEMENT, chance(g, 50) ? "if $0 { break; }" : "if $0 { continue; }", condition);
+  Node *yes = inner(g, 1 + pick(g, 2), depth - 1);
+  if (chance(g, 40))
+    return NODE(g, STATEMENT, "if $0 {\n$1}", condition, yes);
+  Node *no = inner(g, 1 + pick(g, 2), depth - 1);
+  return NODE(g, STATEMENT, "if $0 {\n$1} else {\n$2}", condition, yes, no);
+}
+
+static Node *make_require(Gen *g) {
+  return NODE(g, STATEMENT, "require sqr($0) >= 0.0: \"a square\";", leaf(g, REAL));
+}
+
+static Node *statement(Gen *g, int depth) {
+  const int choice = pick(g, 100);
+  const bool some = assignable(g, false) != NULL;
+  if (depth <= 0 || g->budget < 0)
+    return some ? assign_whole(g, 1) : make_let(g, 1);
+  if (choice < (some ? 14 : 30))
+    return make_let(g, depth);
+  if (choice < (some ? 24 : 65))
+    return make_var(g, depth);
+  if (choice < 38)
+    return assign_whole(g, depth);
+  if (choice < 56)
+    return assign_part(g, depth);
+  if (choice < 62)
+    return assign_many(g, depth);
+  if (choice < 79)
+    return make_for(g, depth);
+  if (choice < 85)
+    return make_while(g, depth);
+  if (choice < 95)
+    return make_if_statement(g, depth);
+  return choice < 98 ? swap(g) : make_require(g);
+}
+
+Node *statements(Gen *g, int n, int depth) {
+  Node *list = node_list(g->arena);
+  for (int i = 0; i < n; i++) {
+    Node *s = statement(g, depth);
+    if (s)
+      node_push(g->arena, list, s);
+  }
+  return list;
+}
+
+Node *make_block(Gen *g, Shape s, int depth) {
+  const int mark = g->vars.n, loop_depth = g->loop_depth, barrier = g->barrier;
+  g->loop_depth = 0;
+  g->barrier = g->vars.n;
+  Node *list = statements(g, 1 + pick(g, 2), depth - 1);
+  Node *value = chance(g, 60) ? leaf(g, s) : real_expr(g, s, depth - 1);
+  g->vars.n = mark;
+  g->loop_depth = loop_depth;
+  g->barrier = barrier;
+  return NODE(g, s, "{\n$0$1\n}", list, value);
+}
