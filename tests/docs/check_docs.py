@@ -2,6 +2,7 @@
 
   ```ad        a whole program that `gradc check` accepts
   ```ad error  one that it refuses, with the message of each comment that begins `// error: `
+  ```ir        a module that is printed as it stands
   ```c         C that compiles; it may include the headers of the programs named above it
   ```console   lines `$ command` are run by sh, and what follows each is what it prints; `..` is any lines
 
@@ -79,6 +80,13 @@ def check_ad(page, line, words, name, text):
             page.fail(line, f"'{message}' is not among\n{output}")
 
 
+def check_ir(page, line, words, name, text):
+    page.write("example.ir", text)
+    _, output = page.run(["gradc", "--emit=ir", "example.ir"])
+    if output != text:
+        page.fail(line, f"is printed as\n{output}")
+
+
 def check_c(page, line, words, name, text):
     file = name or "example.c"
     page.write(file, text)
@@ -119,7 +127,7 @@ def check_console(page, line, words, name, text):
             page.fail(line, f"$ {command}\nprints\n{output}")
 
 
-CHECKS = {"ad": check_ad, "c": check_c, "console": check_console}
+CHECKS = {"ad": check_ad, "ir": check_ir, "c": check_c, "console": check_console}
 
 
 def main(gradc, cc, *paths):
