@@ -123,7 +123,11 @@ $(BUILD)/libgradc.a: $(RUNTIME_OBJECTS)
 	$(call say,AR)
 	$(Q)$(AR) rcs $@ $^
 
-LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libcompiler.a $(BUILD)/libgradc.a $(LLVM_LIBS) -lm -lpthread
+# A program at a fixed address needs none of the quarter of a million relocations of LLVM's tables, and starts in half the
+# time (5 ms against 10).
+FIXED := $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -no-pie -x c - -o /dev/null 2>/dev/null && echo y),-no-pie)
+
+LINK = $(CC) $(FIXED) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libcompiler.a $(BUILD)/libgradc.a $(LLVM_LIBS) -lm -lpthread
 
 $(BUILD)/gradc: $(DRIVER_OBJECTS) $(BUILD)/libcompiler.a $(BUILD)/libgradc.a $(BUILD)/config.mk
 	$(call say,LINK)
