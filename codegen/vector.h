@@ -26,9 +26,12 @@ struct VectorLoop {
   const Op *loop;
   int lanes;
   VEC(Panel) panels;
+  bool overlaps; /* the last vector begins early enough to be whole, and adds nothing for lanes that were done before;
+                    else what is left over runs in scalars.  For loops that run often, which may be short */
   /* while its code is made */
   LLVMValueRef first; /* the index of lane 0 */
   LLVMValueRef mask;  /* lanes that are live; NULL: all */
+  LLVMValueRef fresh; /* lanes that have not been done before; NULL: all */
 };
 
 /* Chooses loops; between storage_analyse and workspace_plan.  bits: the width of the processor's vectors. */

@@ -270,8 +270,9 @@ static void vector_iteration(Body *b, const Op *op, LLVMValueRef *state, const i
     }
     LLVMValueRef x = vector_value(b, y), *now = &state[state_of[i]];
     set_lanes(b, true);
-    *now = reduction_step(b, info->outs[i], y->type.kind, *now, x);
+    LLVMValueRef next = reduction_step(b, info->outs[i], y->type.kind, *now, x);
     set_lanes(b, false);
+    *now = b->vector->fresh ? LLVMBuildSelect(b->at, b->vector->fresh, next, *now, "") : next;
   }
   region_pop(b, mark);
 }
@@ -286,7 +287,7 @@ LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRe
   LLVMValueRef width = const_i64(u, v->lanes), zero = const_i64(u, 0);
   LLVMBasicBlockRef before = current_block(b), begin = new_block(b, "vectors"), header = new_block(b, ""),
                     inside = new_block(b, ""), leave = new_block(b, ""), after = new_block(b, "");
-  LLVMValueRef whole = LLVMBuildAnd(b->at, extent, const_i64(u, -(int64_t)v->lanes), "");
+  LLVMValueRef whole = v->overlaps ? extent : LLVMBuildAnd(b->at, extent, const_i64(u, -(int64_t)v->lanes), "");
   LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntSGE, extent, width, ""), begin, after);
   begin_block(b, begin);
   const bool plain = b->plain_loops;
@@ -314,7 +315,13 @@ LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRe
   LLVMValueRef first = v->first;
   LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntSLT, first, whole, ""), inside, leave);
   begin_block(b, inside);
+  if (v->overlaps) {
+    LLVMValueRef last = LLVMBuildNSWSub(b->at, extent, width, ""), pair[] = {first, last};
+    v->first = call_intrinsic(b, "llvm.smin", 1, &u->i64, 2, pair);
+    v->fresh = LLVMBuildICmp(b->at, LLVMIntSGE, index_of_lanes(b, v->first), vector_spread(b, first, v->lanes), "");
+  }
   vector_iteration(b, op, state, state_of);
+  v->fresh = NULL;
   LLVMValueRef steps[] = {zero, LLVMBuildNSWAdd(b->at, first, width, "")};
   LLVMBasicBlockRef from[] = {entry, current_block(b)};
   LLVMAddIncoming(first, steps, from, 2);

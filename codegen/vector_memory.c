@@ -258,8 +258,16 @@ void vector_index(Body *b, const Op *op) {
 }
 
 /* ---- accumulators */
-static LLVMValueRef live_part(Body *b, Kind k, LLVMValueRef x) {
-  return b->vector->mask ? LLVMBuildSelect(b->at, b->vector->mask, x, LLVMConstNull(vector_type(b, k)), "") : x;
+/* Lanes that add something: live, and not done before; NULL: all. */
+static LLVMValueRef adding_lanes(Body *b) {
+  LLVMValueRef mask = b->vector->mask, fresh = b->vector->fresh;
+  return mask && fresh ? LLVMBuildAnd(b->at, mask, fresh, "") : mask ? mask : fresh;
+}
+
+static LLVMValueRef live_part(Body *b, Kind k, LLVMValueRef x, bool of_a_lane) {
+  /* A lane that was done before adds nothing to what all lanes share, but its own accumulators are wanted again. */
+  LLVMValueRef adding = of_a_lane ? b->vector->mask : adding_lanes(b);
+  return adding ? LLVMBuildSelect(b->at, adding, x, LLVMConstNull(vector_type(b, k)), "") : x;
 }
 
 LLVMValueRef vector_sum(Body *b, Kind k, LLVMValueRef x) {
@@ -289,13 +297,14 @@ static void add_to(Body *b, Kind k, Lanes to, LLVMValueRef offset, LLVMValueRef 
 }
 
 /* One lane after the other, as two may add to one element. */
-static void add_in_order(Body *b, Kind k, LLVMValueRef base, LLVMValueRef offsets, LLVMValueRef x) {
+static void add_in_order(Body *b, Kind k, LLVMValueRef base, LLVMValueRef offsets, LLVMValueRef x, bool of_a_lane) {
+  LLVMValueRef adding = of_a_lane ? b->vector->mask : adding_lanes(b);
   for (int i = 0; i < lanes(b); i++) {
     LLVMBasicBlockRef live = NULL, after = NULL;
-    if (b->vector->mask) {
+    if (adding) {
       live = new_block(b, "live");
       after = new_block(b, "");
-      LLVMBuildCondBr(b->at, lane_of(b, b->vector->mask, i), live, after);
+      LLVMBuildCondBr(b->at, lane_of(b, adding, i), live, after);
       begin_block(b, live);
     }
     LLVMValueRef at = element_address(b, k, base, lane_of(b, offsets, i));
@@ -308,10 +317,16 @@ static void add_in_order(Body *b, Kind k, LLVMValueRef base, LLVMValueRef offset
   }
 }
 
+/* Made in the loop's body: each lane has its own. */
+static bool is_of_a_lane(Body *b, const Value *handle) {
+  const Region *body = b->vector->loop->regions[0];
+  return handle->region != body && !value_is_outside(handle, body);
+}
+
 /* Uniform indices: the lanes of a tensor's own accumulator, a panel, or one element for all. */
 static void add_uniform(Body *b, const Op *op, Lanes to, LLVMValueRef offset, LLVMValueRef x) {
   const Kind k = op->operands[1]->type.kind;
-  x = live_part(b, k, x);
+  x = live_part(b, k, x, is_of_a_lane(b, op->operands[0]));
   if (to.layout != LAYOUT_UNIFORM) {
     add_to(b, k, to, offset, x);
     return;
@@ -338,12 +353,11 @@ void vector_acc_add(Body *b, const Op *op) {
   const Lanes to = accumulator_lanes(b, handle);
   if (any_varies(n, idx)) {
     LLVMValueRef x = vector_value(b, v), base = value_code(b, handle);
-    const bool one = handle->region == b->vector->loop->regions[0] ||
-                     value_is_outside(handle, b->vector->loop->regions[0]); /* one tensor for all lanes */
+    const bool one = !is_of_a_lane(b, handle); /* one tensor for all lanes */
     if (one && beside(handle, n, idx) && !b->vector->mask) {
       LLVMValueRef at = address_beside(b, handle, n, idx, op->at.checks);
-      LLVMValueRef sum =
-          arithmetic(b, OP_ADD, k, load_vector(b, k, at, (unsigned)kind_bytes(k)), x, b->unit->fast_reduce);
+      LLVMValueRef sum = arithmetic(b, OP_ADD, k, load_vector(b, k, at, (unsigned)kind_bytes(k)),
+                                    live_part(b, k, x, false), b->unit->fast_reduce);
       store_vector(b, k, sum, at, (unsigned)kind_bytes(k));
       return;
     }
@@ -359,7 +373,7 @@ void vector_acc_add(Body *b, const Op *op) {
       offsets =
           LLVMBuildNSWAdd(b->at, offsets, LLVMBuildNSWMul(b->at, number, vector_spread(b, spread, lanes(b)), ""), "");
     }
-    add_in_order(b, k, base, offsets, x);
+    add_in_order(b, k, base, offsets, x, !one);
     return;
   }
   LLVMValueRef offset = lanes_offset(b, handle, n, idx, op->at.checks);

@@ -346,6 +346,47 @@ static void widest_kind(Op *op, void *arg) {
       *bytes = kind_bytes(op->results[i]->type.kind);
 }
 
+/* ---- overlapping */
+static bool lies_at(const Storage *s, const Place *place) {
+  if (s && s->kind == STORAGE_OWN)
+    return place_of(s) == place || place_of(s)->twin == place || place->twin == place_of(s);
+  for (int i = 0; s && i < s->owners.n; i++)
+    if (lies_at(s->owners.at[i], place))
+      return true;
+  return false;
+}
+
+typedef struct Reading {
+  const Place *place;
+  const Region *body;
+  bool found;
+} Reading;
+
+static void look_at_reads(Op *op, void *arg) {
+  Reading *r = arg;
+  for (int i = 0; i < op->noperands; i++)
+    if (op->operands[i]->type.rank && !op->operands[i]->is_acc && value_is_outside(op->operands[i], r->body))
+      r->found |= lies_at(note_of(op->operands[i])->storage, r->place);
+}
+
+/* A loop that writes where it reads cannot do an iteration twice. */
+static bool writes_what_it_reads(const Op *loop) {
+  const LoopInfo *info = loop->at.loop;
+  for (int i = 0; i < info->nouts; i++) {
+    const Value *result = loop_out(loop, i);
+    const Storage *s = result->type.rank ? note_of(result)->storage : NULL;
+    if (!s)
+      continue;
+    if (s->kind != STORAGE_OWN)
+      return true;
+    Reading r = {.place = place_of(s), .body = loop->regions[0]};
+    region_walk(loop->regions[0], look_at_reads, &r);
+    if (r.found)
+      return true;
+  }
+  return false;
+}
+
 static bool choose(FuncStorage *f, const Op *loop, int bits) {
   const LoopInfo *info = loop->at.loop;
   int bytes = 0;
@@ -355,6 +396,7 @@ static bool choose(FuncStorage *f, const Op *loop, int bits) {
   region_walk(loop->regions[0], widest_kind, &bytes);
   VectorLoop *v = NEW(f->module->arena, VectorLoop);
   v->loop = loop;
+  v->overlaps = loop->parent->owner != NULL && !writes_what_it_reads(loop);
   v->lanes = VECTORS * bits / 8 / (bytes ? bytes : 8);
   if (size_is_const(info->extents[info->nindices - 1], &extent) && extent < 2 * v->lanes)
     return false;
