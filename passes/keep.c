@@ -157,6 +157,18 @@ static bool same_loop(const Keep *k, const Value *index_a, const Value *index_b)
   return true;
 }
 
+/* A's index as B's iteration has it, for an operation `at` of B's. */
+static Value *index_of_a(const Keep *k, int i, Op *at) {
+  if (!k->numbers.step)
+    return loop_index(op_b(k), i);
+  Op *op = op_new(k->module, OP_SIZE, 0, 1, 0); /* the step's own operation may stand behind */
+  op->at.size = size_of_value(k->module, k->numbers.step);
+  op->loc = at->loc;
+  op->origin = at->origin;
+  op_insert_before(at, op);
+  return op_set_result(k->module, op, 0, type_scalar(KIND_I64), NULL);
+}
+
 /* A's value u gets a stack; the reading of it stands in B before v's operation. */
 static bool keep_value(Keep *k, Value *v, Value *u) {
   Op *a = op_a(k), *b = op_b(k);
@@ -175,7 +187,7 @@ static bool keep_value(Keep *k, Value *v, Value *u) {
       break;
   }
   for (int i = 0; i < nindices; i++)
-    idx[i] = k->numbers.step ? k->numbers.step : loop_index(b, i);
+    idx[i] = index_of_a(k, i, v->def);
   for (int i = 0; i < nb; i++)
     idx[nindices + i] = path_b[i];
   Op *read = op_new(k->module, OP_INDEX, 1 + nindices + nb, 1, 0);

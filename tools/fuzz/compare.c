@@ -48,7 +48,7 @@ Verdict noise_judge(const Noise *n, int result, int64_t element, double x, bool 
   if (isnan(expected) || isinf(expected) || spread > (narrow ? 1e-2 : 1e-5) * fmax(scale, 1e-3))
     return UNDECIDED;
   const double error = fabs(x - expected);
-  return error <= 300 * spread + (narrow ? 1e-5 : 1e-13) * scale ? AGREE : WRONG_VALUE;
+  return error <= 300 * spread + (narrow ? 1e-5 : 1e-13) * (scale + 0.1) ? AGREE : WRONG_VALUE;
 }
 
 bool near(const Array *expected, const Array *actual, int64_t i, bool narrow) {

@@ -23,6 +23,7 @@ typedef struct Function {
   Shape result;
   int nsymbols;
   Dim *symbols[MAX_SYMBOLS];
+  bool nested;    /* in a loop or branch: what is declared there is lost behind it */
   int order;   /* of derivatives inside */
   double work; /* iterations */
 } Function;
@@ -43,6 +44,7 @@ typedef struct Gen {
   double trips;   /* of the loops around */
   double work;    /* the sum of trips, of this function */
   int loop_depth; /* of statements that break and continue may end */
+  bool nested;    /* in a loop or branch: what is declared there is lost behind it */
   int order;      /* derivatives used in this function */
   bool rough;
 } Gen;
@@ -80,6 +82,8 @@ Node *bool_expr(Gen *g, Shape s, int depth);
 Node *index_below(Gen *g, const Dim *d, int depth);
 Node *index_tensor(Gen *g, const Dim *n, const Dim *below, int depth);
 Node *leaf(Gen *g, Shape s);
+/* A scalar in which every float variable in scope from number `from` on has its part. */
+Node *total(Gen *g, int from, bool damped);
 /* Variables of a shape, or NULL. */
 const Var *var_of(Gen *g, Shape s, bool assignable);
 /* A range "i < n", its index in scope; false where it has too many trips.  *lasting: never empty. */

@@ -201,7 +201,11 @@ Node *make_lambda_grad(Gen *g, Shape s, int depth) {
   g->loop_depth = 0;
   g->order = 1; /* not another inside */
   g->trips *= 3;
-  Node *list = statements(g, pick(g, 2), depth - 1), *body = real_expr(g, REAL, depth - 1);
+  const bool nested = g->nested;
+  g->nested = false;
+  Node *list = statements(g, pick(g, 3), depth - 1);
+  g->nested = nested;
+  Node *body = NODE(g, REAL, chance(g, 50) ? "($0 * $1)" : "($0 + $1)", real_expr(g, REAL, depth - 1), total(g, mark, true));
   g->vars.n = mark;
   g->barrier = barrier;
   g->loop_depth = loop_depth;

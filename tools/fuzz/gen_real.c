@@ -132,7 +132,7 @@ static Node *make_unary(Gen *g, Shape s, int depth) {
                                       "$0 + 0.2",
                                       "(1.1 + cos($0)) ^ 0.5"};
   const char *text = texts[pick(g, sizeof texts / sizeof *texts)];
-  return NODE(g, s, text[0] == '(' ? text : TEXT(g, "(%s)", text), real_expr(g, s, depth - 1));
+  return NODE(g, s, TEXT(g, "(%s)", text), real_expr(g, s, depth - 1));
 }
 
 /* An operand that broadcasts to s: most often s itself. */

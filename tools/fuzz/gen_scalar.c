@@ -120,7 +120,7 @@ Node *index_tensor(Gen *g, const Dim *n, const Dim *below, int depth) {
 static Node *compared(Gen *g, Shape s, int depth) {
   static const char *const texts[] = {"($0 < $1)", "($0 > $1)", "($0 <= $1)", "($0 >= $1)"};
   return NODE(g, s, texts[pick(g, 4)], real_expr(g, shape_sort(s, SORT_REAL), depth - 1),
-              chance(g, 50) ? LEAF(g, REAL, literal_text(g)) : real_expr(g, shape_sort(s, SORT_REAL), depth - 1));
+              chance(g, 65) ? LEAF(g, REAL, literal_text(g)) : real_expr(g, shape_sort(s, SORT_REAL), depth - 1));
 }
 
 Node *bool_expr(Gen *g, Shape s, int depth) {
@@ -140,6 +140,7 @@ Node *bool_expr(Gen *g, Shape s, int depth) {
   }
   const Var *v = int_var(g, NULL);
   if (v && chance(g, 50))
-    return NODE(g, s, TEXT(g, "(%s)", ints[pick(g, 6)]), LEAF(g, INT, v->name), int_expr(g, depth - 1));
+    return NODE(g, s, TEXT(g, "(%s)", ints[pick(g, 6)]), LEAF(g, INT, v->name),
+                chance(g, 60) ? LEAF(g, INT, TEXT(g, "%d", pick(g, 4))) : int_expr(g, depth - 1));
   return compared(g, s, depth);
 }

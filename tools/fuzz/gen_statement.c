@@ -12,7 +12,10 @@ static void var_assignable(Gen *g, const char *name, Shape s) {
 /* Names of a block vanish at its end. */
 static Node *inner(Gen *g, int n, int depth) {
   const int mark = g->vars.n;
+  const bool nested = g->nested;
+  g->nested = true;
   Node *list = statements(g, n, depth);
+  g->nested = nested;
   g->vars.n = mark;
   return list;
 }
@@ -171,10 +174,6 @@ static Node *make_for(Gen *g, int depth) {
   g->trips *= d->value > 0 ? (double)d->value : 1;
   g->loop_depth++;
   Node *body;
-  if (chance(g, 8)) { /* a data-dependent range */
-    RangeText r = {0};
-    (void)r;
-  }
   var_add(g, t, INT, d);
   body = inner(g, 1 + pick(g, 3), depth - 1);
   g->vars.n = mark;
@@ -234,27 +233,29 @@ static Node *make_require(Gen *g) {
 }
 
 static Node *statement(Gen *g, int depth) {
-  const int choice = pick(g, 100);
+  /* By weight; inside loops and branches what is not assigned to a variable around them is lost. */
+  static const int outside[] = {22, 42, 50, 64, 69, 85, 90, 95, 98, 100}, inside[] = {9, 14, 34, 64, 74, 84, 87, 95, 99, 100};
   const bool some = assignable(g, false) != NULL;
+  const int *until = g->nested ? inside : outside, choice = pick(g, 100);
   if (depth <= 0 || g->budget < 0)
     return some ? assign_whole(g, 1) : make_let(g, 1);
-  if (choice < (some ? 14 : 30))
-    return make_let(g, depth);
-  if (choice < (some ? 24 : 65))
-    return make_var(g, depth);
-  if (choice < 38)
-    return assign_whole(g, depth);
-  if (choice < 56)
-    return assign_part(g, depth);
-  if (choice < 62)
-    return assign_many(g, depth);
-  if (choice < 79)
-    return make_for(g, depth);
-  if (choice < 85)
-    return make_while(g, depth);
-  if (choice < 95)
-    return make_if_statement(g, depth);
-  return choice < 98 ? swap(g) : make_require(g);
+  if (!some)
+    return chance(g, 70) ? make_var(g, depth) : make_let(g, depth);
+  int k = 0;
+  while (choice >= until[k])
+    k++;
+  switch (k) {
+  case 0: return make_let(g, depth);
+  case 1: return make_var(g, depth);
+  case 2: return assign_whole(g, depth);
+  case 3: return assign_part(g, depth);
+  case 4: return assign_many(g, depth);
+  case 5: return make_for(g, depth);
+  case 6: return make_while(g, depth);
+  case 7: return make_if_statement(g, depth);
+  case 8: return swap(g);
+  default: return make_require(g);
+  }
 }
 
 Node *statements(Gen *g, int n, int depth) {
@@ -263,18 +264,35 @@ Node *statements(Gen *g, int n, int depth) {
     Node *s = statement(g, depth);
     if (s)
       node_push(g->arena, list, s);
+    else if (chance(g, 70))
+      i--;
   }
   return list;
 }
 
+/* { var v = e; .. v } */
 Node *make_block(Gen *g, Shape s, int depth) {
   const int mark = g->vars.n, loop_depth = g->loop_depth, barrier = g->barrier;
+  const bool nested = g->nested;
   g->loop_depth = 0;
+  g->nested = false;
   g->barrier = g->vars.n;
-  Node *list = statements(g, 1 + pick(g, 2), depth - 1);
-  Node *value = chance(g, 60) ? leaf(g, s) : real_expr(g, s, depth - 1);
+  Node *first = node_list(g->arena);
+  const bool state = chance(g, 80);
+  const char *v = NULL;
+  if (state) {
+    Node *value = chance(g, 40) ? leaf(g, s) : real_expr(g, s, depth - 1);
+    v = name_new(g, "v");
+    node_push(g->arena, first,
+              NODE(g, STATEMENT, TEXT(g, "var %s: %s = $0;", v, shape_text(g->arena, s)), value));
+    var_assignable(g, v, s);
+  }
+  g->nested = state;
+  Node *list = statements(g, 1 + pick(g, 3), depth - 1);
+  g->nested = nested;
+  Node *value = state ? LEAF(g, s, v) : chance(g, 50) ? leaf(g, s) : real_expr(g, s, depth - 1);
   g->vars.n = mark;
   g->loop_depth = loop_depth;
   g->barrier = barrier;
-  return NODE(g, s, "{\n$0$1\n}", list, value);
+  return NODE(g, s, "{\n$0$1$2\n}", first, list, value);
 }

@@ -119,6 +119,22 @@ static void add_param(Gen *g, Function *f, Shape s, const Dim *below) {
   f->nparams++;
 }
 
+Node *total(Gen *g, int from, bool damped) {
+  static const char *const scalars[] = {"tanh($0)", "$0", "sin($0)"},
+                           *const tensors[] = {"sum(tanh($0))", "sum($0)", "sum(sin($0) * $0)"};
+  Node *sum = LEAF(g, REAL, literal_text(g));
+  for (int i = from; i < g->vars.n; i++) {
+    const Var v = g->vars.at[i];
+    if (v.shape.sort != SORT_REAL)
+      continue;
+    Node *part = LEAF(g, v.shape, v.name);
+    if (damped || v.shape.rank)
+      part = NODE(g, REAL, (v.shape.rank ? tensors : scalars)[damped ? pick(g, 3) : 1], part);
+    sum = NODE(g, REAL, "($0 + $1)", sum, part);
+  }
+  return sum;
+}
+
 /* A function of its own sizes, that later ones may call and differentiate. */
 static void make_helper(Gen *g) {
   static const char *const names[] = {"p", "q"};
@@ -143,8 +159,8 @@ static void make_helper(Gen *g) {
     add_param(g, &f, INT, dim_constant(g, 3));
   f.result = shape_any(g, SORT_REAL, chance(g, 60) ? 0 : 2);
   Node *body = node_list(g->arena);
-  Node *list = statements(g, pick(g, 4), 3);
-  Node *value = real_expr(g, f.result, 3);
+  Node *list = statements(g, pick(g, 5), 3);
+  Node *value = NODE(g, f.result, chance(g, 50) ? "($0 + $1)" : "($0 * $1)", real_expr(g, f.result, 3), total(g, 0, true));
   node_push(g->arena, body,
             NODE(g, shape_scalar(SORT_STATEMENT),
                  TEXT(g, "fn %s(%s) -> %s {\n$0$1\n}\n", f.name, param_list(g, &f), shape_text(g->arena, f.result)),
@@ -210,17 +226,6 @@ static void make_params(Gen *g) {
     struct_param(g);
 }
 
-/* Every variable left has its part in one result, so that nothing that statements do stays unseen. */
-static Node *total(Gen *g) {
-  Node *sum = LEAF(g, REAL, literal_text(g));
-  for (int i = 0; i < g->vars.n; i++) {
-    const Var *v = &g->vars.at[i];
-    if (v->shape.sort == SORT_REAL)
-      sum = NODE(g, REAL, TEXT(g, "$0 + %s", v->shape.rank ? "sum($1)" : "$1"), sum, LEAF(g, v->shape, v->name));
-  }
-  return sum;
-}
-
 static void make_main(Gen *g) {
   static const char *const names[] = {"n", "m", "l"};
   static const int sizes[] = {0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 8, 9, 16, 17, 20, 33, 40};
@@ -236,14 +241,14 @@ static void make_main(Gen *g) {
   g->trips = 1;
   g->work = 0;
   g->order = 0;
-  g->budget = 40 + pick(g, 100);
+  g->budget = 40 + pick(g, 110);
   make_params(g);
-  c->body = statements(g, 1 + pick(g, 6), 4);
+  c->body = statements(g, 2 + pick(g, 6), 4);
   g->budget += 20;
   const int n = 1 + pick(g, 2);
   for (int i = 0; i < n; i++)
     vec_push(g->arena, c->results, real_expr(g, shape_any(g, SORT_REAL, 2), 3));
-  vec_push(g->arena, c->results, total(g));
+  vec_push(g->arena, c->results, total(g, 0, false));
   if (chance(g, 20))
     vec_push(g->arena, c->results, int_expr(g, 2));
   if (chance(g, 10))
