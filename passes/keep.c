@@ -157,18 +157,6 @@ static bool same_loop(const Keep *k, const Value *index_a, const Value *index_b)
   return true;
 }
 
-/* A's index as B's iteration has it, for an operation `at` of B's. */
-static Value *index_of_a(const Keep *k, int i, Op *at) {
-  if (!k->numbers.step)
-    return loop_index(op_b(k), i);
-  Op *op = op_new(k->module, OP_SIZE, 0, 1, 0); /* the step's own operation may stand behind */
-  op->at.size = size_of_value(k->module, k->numbers.step);
-  op->loc = at->loc;
-  op->origin = at->origin;
-  op_insert_before(at, op);
-  return op_set_result(k->module, op, 0, type_scalar(KIND_I64), NULL);
-}
-
 /* A's value u gets a stack; the reading of it stands in B before v's operation. */
 static bool keep_value(Keep *k, Value *v, Value *u) {
   Op *a = op_a(k), *b = op_b(k);
@@ -187,7 +175,7 @@ static bool keep_value(Keep *k, Value *v, Value *u) {
       break;
   }
   for (int i = 0; i < nindices; i++)
-    idx[i] = index_of_a(k, i, v->def);
+    idx[i] = k->numbers.step ? k->numbers.step : loop_index(b, i);
   for (int i = 0; i < nb; i++)
     idx[nindices + i] = path_b[i];
   Op *read = op_new(k->module, OP_INDEX, 1 + nindices + nb, 1, 0);
@@ -244,15 +232,26 @@ static bool same_space(const Op *a, const Op *b) {
   return true;
 }
 
-/* The value extent - 1 - i of B's body, where there is one: B runs backwards. */
+/* The value extent - 1 - i of B's body, where there is one: B runs backwards.  It is moved to the front, as all that is
+   kept is read by it. */
 static Value *backward_step(Module *m, const Op *b) {
+  Region *body = b->regions[0];
   if (b->at.loop->nindices != 1)
     return NULL;
   const Size *last = size_sub(m, b->at.loop->extents[0], size_const(m, 1));
   const Size *step = size_sub(m, last, size_atom(m, loop_index(b, 0)));
-  for (const Op *op = b->regions[0]->first; op; op = op->next)
-    if (op->code == OP_SUB && op->results[0]->type.kind == KIND_I64 && size_of_value(m, op->results[0]) == step)
-      return op->results[0];
+  for (Op *op = body->first; op; op = op->next) {
+    if (op->code != OP_SUB || op->results[0]->type.kind != KIND_I64 || size_of_value(m, op->results[0]) != step)
+      continue;
+    for (int i = 0; i < 2; i++)
+      if (op->operands[i]->def && !value_is_outside(op->operands[i], body))
+        return NULL;
+    if (op != body->first) {
+      op_unlink(op);
+      op_insert_before(body->first, op);
+    }
+    return op->results[0];
+  }
   return NULL;
 }
 
