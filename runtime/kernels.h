@@ -11,6 +11,14 @@
 
 typedef void GradcKernel(const int64_t *sizes, const void *const *inputs, void *const *outputs);
 
+// Whether there is a second set, compiled for what x86-64-v3 processors have.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
+#define GRADC_HAS_V3 1
+static inline int gradc_is_v3(void) {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#endif
+
 #define KERNEL(name, signature) GRADC_HIDDEN GradcKernel gradc_rt_##name##_f64, gradc_rt_##name##_f32;
 #include "kernels.def"
 #undef KERNEL

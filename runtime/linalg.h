@@ -1,5 +1,6 @@
-// The kernels of linear algebra, from one text for each float kind: linalg_f64.c and linalg_f32.c define REAL,
-// KERNEL_NAME and EPSILON and include this. Here are the products that the rest is made of; the kernels stand in
+// The kernels of linear algebra, from one text for each float kind and level of processors: linalg_f64.c and its like
+// define REAL, EPSILON, KERNEL_FUNCTION (how a kernel is declared) and STRIP_VECTORS (1, or 3 where there are 16
+// registers of 32 bytes), and include this. Here are the products that the rest is made of; the kernels stand in
 // linalg_factor.h, linalg_orthogonal.h, linalg_eigen.h and linalg_exponential.h.
 //
 // Matrices are row-major; `ld` is the distance from one row to the next.
@@ -9,7 +10,7 @@
 
 #include "kernels.h"
 
-enum { BLOCK = 48, TILE = 4 };
+enum { BLOCK = 48 };
 
 #define SQRT(x) ((REAL)sqrt((double)(x)))
 #define ABS(x) ((REAL)fabs((double)(x)))
@@ -132,56 +133,127 @@ static REAL scale_for(REAL most) {
 }
 
 // -- Products of matrices
-// -----------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------------------------- C += alpha A B goes
+// by strips of the columns of B, STRIP or LANES wide, DEEP rows at a time: a strip is copied together, and serves TILE
+// rows of A at once. Sums are variables of their own, so that they stay in registers.
 
-// TILE rows of the product below. Sums are variables of their own, so that they stay in registers.
-static void product_tile(int64_t n, int64_t k, REAL alpha, const REAL *a, int64_t ar, int64_t ac, const REAL *b,
-                         int64_t ldb, REAL *c, int64_t ldc) {
-  const REAL *a0 = a, *a1 = a + ar, *a2 = a + 2 * ar, *a3 = a + 3 * ar;
-  REAL *c0 = c, *c1 = c + ldc, *c2 = c + 2 * ldc, *c3 = c + 3 * ldc;
-  int64_t j = 0;
-  for (; j + LANES <= n; j += LANES) {
-    Lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-    for (int64_t p = 0; p < k; p++) {
-      const Lanes x = LOAD(b + p * ldb + j);
-      s0 += a0[p * ac] * x;
-      s1 += a1[p * ac] * x;
-      s2 += a2[p * ac] * x;
-      s3 += a3[p * ac] * x;
-    }
-    STORE(c0 + j, LOAD(c0 + j) + alpha * s0);
-    STORE(c1 + j, LOAD(c1 + j) + alpha * s1);
-    STORE(c2 + j, LOAD(c2 + j) + alpha * s2);
-    STORE(c3 + j, LOAD(c3 + j) + alpha * s3);
+enum { TILE = 4, STRIP = STRIP_VECTORS * LANES, DEEP = 128 };
+
+typedef struct Product {
+  int64_t depth; // rows of the strip
+  REAL alpha;
+  const REAL *a; // element (i, p) at a[i * ar + p * ac]
+  int64_t ar, ac;
+  const REAL *strip;
+  REAL *c;
+  int64_t ldc;
+} Product;
+
+#define ADD_TO(c, sum) STORE(c, LOAD(c) + alpha * (sum))
+
+static void tile_narrow(const Product *t) {
+  const int64_t ac = t->ac;
+  const REAL alpha = t->alpha, *a0 = t->a, *a1 = a0 + t->ar, *a2 = a1 + t->ar, *a3 = a2 + t->ar;
+  REAL *c0 = t->c, *c1 = c0 + t->ldc, *c2 = c1 + t->ldc, *c3 = c2 + t->ldc;
+  Lanes s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+  for (int64_t p = 0; p < t->depth; p++) {
+    const Lanes x = LOAD(t->strip + p * LANES);
+    s0 += a0[p * ac] * x;
+    s1 += a1[p * ac] * x;
+    s2 += a2[p * ac] * x;
+    s3 += a3[p * ac] * x;
   }
-  for (; j < n; j++) {
-    REAL s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    for (int64_t p = 0; p < k; p++) {
-      const REAL x = b[p * ldb + j];
-      s0 += a0[p * ac] * x;
-      s1 += a1[p * ac] * x;
-      s2 += a2[p * ac] * x;
-      s3 += a3[p * ac] * x;
-    }
-    c0[j] += alpha * s0;
-    c1[j] += alpha * s1;
-    c2[j] += alpha * s2;
-    c3[j] += alpha * s3;
+  ADD_TO(c0, s0);
+  ADD_TO(c1, s1);
+  ADD_TO(c2, s2);
+  ADD_TO(c3, s3);
+}
+
+#if STRIP_VECTORS == 3
+static void tile_wide(const Product *t) {
+  const int64_t ac = t->ac;
+  const REAL alpha = t->alpha, *a0 = t->a, *a1 = a0 + t->ar, *a2 = a1 + t->ar, *a3 = a2 + t->ar;
+  REAL *c0 = t->c, *c1 = c0 + t->ldc, *c2 = c1 + t->ldc, *c3 = c2 + t->ldc;
+  Lanes s00 = {0}, s01 = {0}, s02 = {0}, s10 = {0}, s11 = {0}, s12 = {0};
+  Lanes s20 = {0}, s21 = {0}, s22 = {0}, s30 = {0}, s31 = {0}, s32 = {0};
+  for (int64_t p = 0; p < t->depth; p++) {
+    const REAL *from = t->strip + p * STRIP;
+    const Lanes x = LOAD(from), y = LOAD(from + LANES), z = LOAD(from + 2 * LANES);
+    s00 += a0[p * ac] * x;
+    s01 += a0[p * ac] * y;
+    s02 += a0[p * ac] * z;
+    s10 += a1[p * ac] * x;
+    s11 += a1[p * ac] * y;
+    s12 += a1[p * ac] * z;
+    s20 += a2[p * ac] * x;
+    s21 += a2[p * ac] * y;
+    s22 += a2[p * ac] * z;
+    s30 += a3[p * ac] * x;
+    s31 += a3[p * ac] * y;
+    s32 += a3[p * ac] * z;
   }
+  ADD_TO(c0, s00);
+  ADD_TO(c0 + LANES, s01);
+  ADD_TO(c0 + 2 * LANES, s02);
+  ADD_TO(c1, s10);
+  ADD_TO(c1 + LANES, s11);
+  ADD_TO(c1 + 2 * LANES, s12);
+  ADD_TO(c2, s20);
+  ADD_TO(c2 + LANES, s21);
+  ADD_TO(c2 + 2 * LANES, s22);
+  ADD_TO(c3, s30);
+  ADD_TO(c3 + LANES, s31);
+  ADD_TO(c3 + 2 * LANES, s32);
+}
+#else
+#define tile_wide tile_narrow
+#endif
+
+// All rows of C, for the strip of `width` columns that begins at b.
+static void add_strip(int64_t m, int64_t width, const REAL *b, int64_t ldb, Product t) {
+  REAL strip[DEEP * STRIP];
+  int64_t i = 0;
+  t.strip = strip;
+  for (int64_t p = 0; p < t.depth; p++)
+    for (int64_t j = 0; j < width; j++)
+      strip[p * width + j] = b[p * ldb + j];
+  for (; i + TILE <= m; i += TILE, t.a += TILE * t.ar, t.c += TILE * t.ldc) {
+    if (width == STRIP)
+      tile_wide(&t);
+    else
+      tile_narrow(&t);
+  }
+  for (; i < m; i++, t.a += t.ar, t.c += t.ldc)
+    for (int64_t p = 0; p < t.depth; p++)
+      add_scaled(width, t.alpha * t.a[p * t.ac], strip + p * width, t.c);
+}
+
+// The last columns, fewer than LANES.
+static void add_columns(int64_t m, int64_t width, const REAL *b, int64_t ldb, const Product *t) {
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < width; j++) {
+      const REAL *a = t->a + i * t->ar;
+      REAL sum = 0;
+      for (int64_t p = 0; p < t->depth; p++)
+        sum += a[p * t->ac] * b[p * ldb + j];
+      t->c[i * t->ldc + j] += t->alpha * sum;
+    }
 }
 
 // C += alpha A B, for C of m rows and n columns; element (i, p) of A is a[i * ar + p * ac].
 static void add_product(int64_t m, int64_t n, int64_t k, REAL alpha, const REAL *a, int64_t ar, int64_t ac,
                         const REAL *b, int64_t ldb, REAL *c, int64_t ldc) {
-  enum { DEEP = 128 }; // rows of B that stay in the cache
   for (int64_t p = 0; p < k; p += DEEP) {
-    const int64_t depth = k - p < DEEP ? k - p : DEEP;
-    int64_t i = 0;
-    for (; i + TILE <= m; i += TILE)
-      product_tile(n, depth, alpha, a + i * ar + p * ac, ar, ac, b + p * ldb, ldb, c + i * ldc, ldc);
-    for (; i < m; i++)
-      for (int64_t q = p; q < p + depth; q++)
-        add_scaled(n, alpha * a[i * ar + q * ac], b + q * ldb, c + i * ldc);
+    Product t = {.depth = k - p < DEEP ? k - p : DEEP, .alpha = alpha, .a = a + p * ac, .ar = ar, .ac = ac, .ldc = ldc};
+    int64_t j = 0;
+    while (n - j >= LANES) {
+      const int64_t width = n - j >= STRIP ? STRIP : LANES;
+      t.c = c + j;
+      add_strip(m, width, b + p * ldb + j, ldb, t);
+      j += width;
+    }
+    t.c = c + j;
+    add_columns(m, n - j, b + p * ldb + j, ldb, &t);
   }
 }
 
@@ -220,19 +292,19 @@ static void add_product_transposed(int64_t m, int64_t n, int64_t k, REAL alpha, 
 }
 
 // C = A B; C = A^T B; C = A B^T.
-void KERNEL_NAME(product)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(product)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t n = sizes[0], k = sizes[1], m = sizes[2];
   fill(n * m, 0, out[0]);
   add_product(n, m, k, 1, in[0], k, 1, in[1], m, out[0], m);
 }
 
-void KERNEL_NAME(product_tn)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(product_tn)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t k = sizes[0], n = sizes[1], m = sizes[2];
   fill(n * m, 0, out[0]);
   add_product(n, m, k, 1, in[0], 1, n, in[1], m, out[0], m);
 }
 
-void KERNEL_NAME(product_nt)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(product_nt)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t n = sizes[0], k = sizes[1], m = sizes[2];
   fill(n * m, 0, out[0]);
   add_product_transposed(n, m, k, 1, in[0], k, in[1], k, out[0], m);

@@ -96,7 +96,7 @@ static void sort_rising(int64_t n, REAL *d, REAL *z) {
   }
 }
 
-void KERNEL_NAME(eigh)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(eigh)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t n = sizes[0];
   const REAL *given = in[0];
   REAL *d = out[0], *z = out[1], *a = out[3], *e = out[4];

@@ -103,7 +103,7 @@ static void pade(const Pade *p, const Approximant *by) {
     pade_low(p, by->degree, b);
 }
 
-void KERNEL_NAME(expm)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(expm)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t n = sizes[0], nn = n * n;
   REAL *x = out[0], *work = out[1];
   const REAL *given = in[0];

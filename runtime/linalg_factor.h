@@ -24,7 +24,7 @@ static int64_t cholesky_panel(int64_t n, int64_t j, int64_t width, REAL *l) {
   return 0;
 }
 
-void KERNEL_NAME(cholesky)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(cholesky)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t n = sizes[0];
   const REAL *a = in[0];
   REAL *l = out[0];
@@ -76,7 +76,7 @@ static void solve_upper(int64_t n, int64_t m, const REAL *t, int64_t tr, int64_t
   }
 }
 
-void KERNEL_NAME(triangular)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(triangular)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t n = sizes[0], m = sizes[1];
   const REAL *t = in[0];
   const int upper = *(const uint8_t *)in[2], transposed = *(const uint8_t *)in[3], unit = *(const uint8_t *)in[4];
@@ -144,13 +144,13 @@ static int64_t lu_factor(int64_t n, REAL *a, int64_t *rows, int64_t *sign) {
   return info;
 }
 
-void KERNEL_NAME(lu)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(lu)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t n = sizes[0];
   copy(n * n, in[0], out[0]);
   *(int64_t *)out[3] = lu_factor(n, out[0], out[1], out[2]);
 }
 
-void KERNEL_NAME(lu_solve)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(lu_solve)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t n = sizes[0], m = sizes[1];
   const REAL *f = in[0], *b = in[2];
   const int64_t *rows = in[1];
@@ -174,7 +174,7 @@ void KERNEL_NAME(lu_solve)(const int64_t *sizes, const void *const *in, void *co
 // --------------------------------------------------------------------------------------------------
 
 // The orders of rows and columns in which each pivot is the largest number left: what has no rank comes last.
-void KERNEL_NAME(pivots)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(pivots)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t n = sizes[0];
   int64_t *rows = out[0], *columns = out[1], *sign = out[2];
   REAL *a = out[3];

@@ -47,7 +47,7 @@ static void qr_factor(int64_t n, int64_t m, REAL *q, REAL *r, REAL *work) {
   }
 }
 
-void KERNEL_NAME(qr)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(qr)(const int64_t *sizes, const void *const *in, void *const *out) {
   const int64_t n = sizes[0], m = sizes[1];
   const REAL *r = out[1];
   int64_t *info = out[2];
@@ -116,7 +116,7 @@ static void sort_falling(int64_t m, REAL *s, REAL *g, REAL *w) {
 }
 
 // A = Q R, then R = W^T G with rotations W until the rows of G are orthogonal: they are s_i v_i^T, and U = Q W^T.
-void KERNEL_NAME(svd)(const int64_t *sizes, const void *const *in, void *const *out) {
+KERNEL_FUNCTION(svd)(const int64_t *sizes, const void *const *in, void *const *out) {
   enum { MAX_SWEEPS = 80 };
   const int64_t n = sizes[0], m = sizes[1];
   REAL *u = out[0], *s = out[1], *g = out[2], *w = out[4], *work = out[5];
