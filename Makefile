@@ -172,6 +172,17 @@ check: all $(BUILD)/.deps-test
 # Random programs, run in several ways that must agree: tools/fuzz/fuzz.h.
 N ?= 1000
 SEED ?= 1
+.PHONY: bench
+# Measured against C written by hand, in the same run; DATA is ADBench's folder gmm. clang where it is there.
+DATA ?= $(wildcard ../shared/adbench/gmm)
+BENCH_CC ?= $(shell command -v clang-19 || echo $(CC))
+bench: all
+	@mkdir -p $(BUILD)/bench
+	@$(BUILD)/gradc bench/gmm.ad -o $(BUILD)/bench/gmm.o
+	@$(BENCH_CC) -std=gnu11 -O3 -march=native -I$(BUILD)/bench bench/gmm.c $(BUILD)/bench/gmm.o \
+	  $$($(BUILD)/gradc --cflags) $$($(BUILD)/gradc --libs) -o $(BUILD)/bench/gmm
+	@$(BUILD)/bench/gmm $(sort $(wildcard $(DATA)/1k/*.txt $(DATA)/10k/*.txt))
+
 .PHONY: fuzz
 fuzz: $(FUZZER) $(STAGED)
 	@$(FUZZER) -n $(N) -s $(SEED) $(FUZZ_FLAGS)
