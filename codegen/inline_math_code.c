@@ -113,9 +113,33 @@ Real evaluate_tree(const MathCode *c, Polynomial p, Real x) {
   return tree(c, p.at, p.n, powers);
 }
 
+Real evaluate_constant_last(const MathCode *c, Polynomial p, Real x) {
+  const Polynomial rest = {p.n - 1, p.at + 1};
+  return mul_add(c, x, evaluate_tree(c, rest, x), number(c, p.at[0]));
+}
+
 Real power_of_2(const MathCode *c, Bits bits) {
   const FloatFormat *f = float_format(c);
   return real_of(c, bits_add(c, shift_left(c, bits, f->fraction_bits), pattern(c, f->one)));
+}
+
+MathCode promoted(const MathCode *c) {
+  MathCode wide = *c;
+  Unit *u = c->unit;
+  wide.kind = KIND_F64;
+  wide.brief = true;
+  wide.element = u->f64;
+  wide.real = c->lanes > 1 ? LLVMVectorType(u->f64, (unsigned)c->lanes) : u->f64;
+  wide.whole = c->lanes > 1 ? LLVMVectorType(u->i64, (unsigned)c->lanes) : u->i64;
+  return wide;
+}
+
+Real widened(const MathCode *wide, Real x) {
+  return LLVMBuildFPExt(wide->at, x, wide->real, "");
+}
+
+Real narrowed(const MathCode *narrow, Real x) {
+  return LLVMBuildFPTrunc(narrow->at, x, narrow->real, "");
 }
 
 static void mark_pure(Unit *u, LLVMValueRef f) {

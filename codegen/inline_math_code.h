@@ -18,6 +18,7 @@ typedef struct MathCode {
   Kind kind;
   int lanes;                        /* 1: scalars */
   LLVMTypeRef element, real, whole; /* of a lane, of a Real, of Bits */
+  bool brief;                       /* f64 on the way to f32: polynomials as short as for f32 will do */
   bool fused;                       /* there is an instruction for x * y + z that rounds once */
 } MathCode;
 
@@ -68,10 +69,12 @@ Real with_sign(const MathCode *c, Real size, Real sign);
 Real fast_two_sum(const MathCode *c, Real x, Real y, Real *error);
 Real two_sum(const MathCode *c, Real x, Real y, Real *error); /* of any sizes */
 Real two_product(const MathCode *c, Real x, Real y, Real *error);
-/* The polynomial at x: by the fewest operations, each waiting for the last (Horner); and by a tree of short depth, with
-   a few more operations (Estrin). */
+/* The polynomial at x: by the fewest operations, each waiting for the last (Horner); by a tree of short depth, with a
+   few more operations (Estrin); by such a tree with the constant added last, where its sum is not to be rounded at each
+   level of the tree. */
 Real evaluate(const MathCode *c, Polynomial p, Real x);
 Real evaluate_tree(const MathCode *c, Polynomial p, Real x);
+Real evaluate_constant_last(const MathCode *c, Polynomial p, Real x);
 
 /* ---- bits */
 static inline Bits bits_of(const MathCode *c, Real x) {
@@ -144,13 +147,43 @@ Real far_values(MathCode *c, Flag is_far, Real x, Real near);
 /* An internal function of the module of `nargs` operands, whose block c goes on in. */
 LLVMValueRef math_function(MathCode *c, const char *name, int nargs);
 
-/* ---- the recipes; each gives its result for operands x (and y) */
-typedef Real MathRecipe(MathCode *c, const Real *x);
-/* exp(-|x|), and what its rounding lost: of use to who needs more digits. */
+/* The same lanes in f64, for results in f32. */
+MathCode promoted(const MathCode *c);
+Real widened(const MathCode *wide, Real x);
+Real narrowed(const MathCode *narrow, Real x);
+
+/* ---- what the families share */
+/* exp(x + low) = 2^n (1 + p), p = exp(r) - 1; n by its low bits, and as a sum of two halves, as one factor 2^n would
+   leave the normal range before the result leaves that of floats. */
+typedef struct Exponential {
+  Bits n, n1, n2;
+  Real r, p;
+} Exponential;
+
+double exp_bound(const MathCode *c); /* exp(x) overflows well below it, and is 0 above its negative */
+/* |x| <= exp_bound(), low much smaller than 1; NULL: 0. */
+Exponential exponential(const MathCode *c, Real x, Real low);
+/* factor 2^n (1 + p), rounded once more where it is subnormal; NULL: 1. */
+Real scaled(const MathCode *c, const Exponential *e, Real factor);
+/* exp(-|x|), and what its rounding lost. */
 Real exp_of_minus_size(const MathCode *c, Real x, Real *low);
 
+/* x = 2^k (1 + f), 1 + f between sqrt(1/2) and sqrt(2), of a finite x > 0; gives k. */
+Real split_number(const MathCode *c, Real x, Real *f);
+/* `inside` where 0 < x < infinity, else as the logarithm of x. */
+Real with_log_limits(const MathCode *c, Real x, Real inside);
+/* The logarithm of x with about 15 digits more than a float holds. */
+Real log_and_rest(const MathCode *c, Real x, Real *low);
+/* log(1 + x) for x > -1. */
+Real log_of_1_and(const MathCode *c, Real x);
+
+/* ---- the recipes; each gives its result for operands x (and y) */
+typedef Real MathRecipe(MathCode *c, const Real *x);
 MathRecipe math_exp, math_exp2, math_expm1, math_sigmoid, math_tanh, math_sinh, math_cosh;
 MathRecipe math_log, math_log2, math_log10, math_log1p, math_softplus;
 MathRecipe math_sin, math_cos, math_tan;
+MathRecipe math_atan, math_atan2, math_asin, math_acos;
+MathRecipe math_erf, math_erfc, math_pow, math_cbrt, math_hypot;
+MathRecipe math_asinh, math_acosh, math_atanh;
 
 #endif

@@ -29,18 +29,17 @@ static const ExpConstants constants[] = {
     {0x1.715476p+0, 0x1.62e4p-1, 0x1.7f7d1cp-20, 110, -20, 10, 89.6, POLYNOMIAL(odd_f32), POLYNOMIAL(even_f32)},
     {0x1.71547652b82fep+0, 0x1.62e42fefa38p-1, 0x1.ef35793c7673p-45, 800, -40, 20, 710.7, POLYNOMIAL(odd_f64),
      POLYNOMIAL(even_f64)},
+    {0x1.71547652b82fep+0, 0x1.62e42fefa38p-1, 0x1.ef35793c7673p-45, 800, -40, 20, 710.7, POLYNOMIAL(odd_f32),
+     POLYNOMIAL(even_f32)},
 };
 
 static const ExpConstants *constants_of(const MathCode *c) {
-  return &constants[c->kind == KIND_F64];
+  return &constants[c->kind == KIND_F32 ? 0 : c->brief ? 2 : 1];
 }
 
-/* n by its low bits, and as a sum of two halves: one factor 2^n would leave the normal range before exp(x) leaves that
-   of floats. */
-typedef struct Exponential {
-  Bits n, n1, n2;
-  Real r, p;
-} Exponential;
+double exp_bound(const MathCode *c) {
+  return constants_of(c)->most;
+}
 
 static void of_remainder(const MathCode *c, Exponential *e, Real r) {
   const ExpConstants *k = constants_of(c);
@@ -49,28 +48,29 @@ static void of_remainder(const MathCode *c, Exponential *e, Real r) {
   e->p = mul_add(c, z, mul_add(c, r, evaluate(c, k->odd, z), evaluate(c, k->even, z)), r);
 }
 
-/* For |x| <= most. */
-static Exponential exponential(const MathCode *c, Real x) {
+Exponential exponential(const MathCode *c, Real x, Real low) {
   const ExpConstants *k = constants_of(c);
   Real magic = number(c, float_format(c)->round_magic);
   Real sum = mul_add(c, x, number(c, k->log2_e), magic), half = mul_add(c, x, number(c, k->log2_e / 2), magic);
-  Real n = sub(c, sum, magic);
-  Real r = mul_add(c, n, number(c, -k->ln2_low), mul_add(c, n, number(c, -k->ln2_high), x));
+  Real n = sub(c, sum, magic), r = mul_add(c, n, number(c, -k->ln2_high), x);
+  if (low)
+    r = add(c, r, mul_add(c, n, number(c, -k->ln2_low), low));
+  else
+    r = mul_add(c, n, number(c, -k->ln2_low), r);
   Exponential e = {.n = bits_of(c, sum), .n1 = bits_of(c, half)};
   e.n2 = bits_sub(c, e.n, e.n1);
   of_remainder(c, &e, r);
   return e;
 }
 
-/* 2^n (1 + p), rounded once more where it is subnormal. */
-static Real scaled(const MathCode *c, const Exponential *e) {
-  Real near_1 = add(c, number(c, 1), e->p);
-  return mul(c, mul(c, near_1, power_of_2(c, e->n1)), power_of_2(c, e->n2));
+Real scaled(const MathCode *c, const Exponential *e, Real factor) {
+  Real near = factor ? mul_add(c, factor, e->p, factor) : add(c, number(c, 1), e->p);
+  return mul(c, mul(c, near, power_of_2(c, e->n1)), power_of_2(c, e->n2));
 }
 
 Real exp_of_minus_size(const MathCode *c, Real x, Real *low) {
   Real minus = at_least(c, negated(c, size_of(c, x)), -constants_of(c)->most);
-  const Exponential e = exponential(c, minus);
+  const Exponential e = exponential(c, minus, NULL);
   Real lost, near_1 = fast_two_sum(c, number(c, 1), e.p, &lost);
   Real scale1 = power_of_2(c, e.n1), scale2 = power_of_2(c, e.n2);
   *low = mul(c, mul(c, lost, scale1), scale2);
@@ -79,8 +79,8 @@ Real exp_of_minus_size(const MathCode *c, Real x, Real *low) {
 
 Real math_exp(MathCode *c, const Real *x) {
   const double most = constants_of(c)->most;
-  const Exponential e = exponential(c, at_least(c, at_most(c, x[0], most), -most));
-  return scaled(c, &e);
+  const Exponential e = exponential(c, at_least(c, at_most(c, x[0], most), -most), NULL);
+  return scaled(c, &e, NULL);
 }
 
 Real math_exp2(MathCode *c, const Real *x) {
@@ -90,13 +90,13 @@ Real math_exp2(MathCode *c, const Real *x) {
   Exponential e = {.n = bits_of(c, sum), .n1 = bits_of(c, half)};
   e.n2 = bits_sub(c, e.n, e.n1);
   of_remainder(c, &e, mul(c, sub(c, y, sub(c, sum, magic)), number(c, 0x1.62e42fefa39efp-1)));
-  return scaled(c, &e);
+  return scaled(c, &e, NULL);
 }
 
 /* 2^n p + (2^n - 1), with both divided by 2^n2 at first. */
 Real math_expm1(MathCode *c, const Real *x) {
   const ExpConstants *k = constants_of(c);
-  const Exponential e = exponential(c, at_least(c, at_most(c, x[0], k->most), k->minus_one));
+  const Exponential e = exponential(c, at_least(c, at_most(c, x[0], k->most), k->minus_one), NULL);
   Real scale1 = power_of_2(c, e.n1), scale2 = power_of_2(c, e.n2);
   Real minus_1 = sub(c, scale1, power_of_2(c, bits_sub(c, pattern(c, 0), e.n2)));
   return with_sign(c, mul(c, mul_add(c, e.p, scale1, minus_1), scale2), x[0]);
@@ -105,15 +105,15 @@ Real math_expm1(MathCode *c, const Real *x) {
 /* exp(-|x|) / (1 + exp(-|x|)) below 0, 1 / (1 + exp(-|x|)) above. */
 Real math_sigmoid(MathCode *c, const Real *x) {
   Real minus = at_least(c, negated(c, size_of(c, x[0])), -constants_of(c)->most), one = number(c, 1);
-  const Exponential e = exponential(c, minus);
-  Real power = scaled(c, &e);
+  const Exponential e = exponential(c, minus, NULL);
+  Real power = scaled(c, &e, NULL);
   return quotient(c, choose(c, below(c, x[0], number(c, 0)), power, one), add(c, one, power));
 }
 
 /* t / (t + 2) with t = expm1(2 |x|). */
 Real math_tanh(MathCode *c, const Real *x) {
   Real size = at_most(c, size_of(c, x[0]), constants_of(c)->saturated);
-  const Exponential e = exponential(c, add(c, size, size));
+  const Exponential e = exponential(c, add(c, size, size), NULL);
   Real scale = power_of_2(c, e.n), t = mul_add(c, e.p, scale, sub(c, scale, number(c, 1)));
   return with_sign(c, quotient(c, t, add(c, t, number(c, 2))), x[0]);
 }
@@ -128,7 +128,7 @@ typedef struct Hyperbolic {
 static Hyperbolic hyperbolic(const MathCode *c, Real x) {
   const ExpConstants *k = constants_of(c);
   Real size = size_of(c, x), small = at_most(c, size, 4 * k->saturated);
-  const Exponential e = exponential(c, at_most(c, size, k->most_hyperbolic));
+  const Exponential e = exponential(c, at_most(c, size, k->most_hyperbolic), NULL);
   Bits n = bits_of(c, mul_add(c, small, number(c, k->log2_e), number(c, float_format(c)->round_magic)));
   Real rising = power_of_2(c, bits_sub(c, e.n, pattern(c, 2)));
   Real falling = power_of_2(c, bits_sub(c, pattern(c, (uint64_t)-2), n));

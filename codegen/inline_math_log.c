@@ -18,37 +18,42 @@ typedef struct LogConstants {
 /* On z = s^2 in [0, 0.0295]; error of R relative to 2: 2^-57 and 2^-28. */
 static const double rest_f64[] = {0x1.5555555555558p-1, 0x1.9999999995284p-2, 0x1.2492492e03d5p-2, 0x1.c71c62c9cb7e9p-3,
                                   0x1.7462bd218b3e7p-3, 0x1.39fd3c2df8ce9p-3, 0x1.2b66b9bfa7252p-3};
+/* Error 2^-35: for exponents up to 128 in f32. */
+static const double rest_brief[] = {0x1.5555554b9413ep-1, 0x1.9999ec123779p-2, 0x1.245bf773b807ap-2,
+                                    0x1.ddde6f335e74p-3};
 static const double rest_f32[] = {0x1.55555cp-1, 0x1.997b8cp-2, 0x1.2efa24p-2};
 
 static const LogConstants constants[] = {
     {0x1.62ep-1, 0x1.0bfbe8p-15, 0x1.344p-2, 0x1.3509f8p-18, 0x3f3504f3, 0x1p-126, 25, POLYNOMIAL(rest_f32)},
     {0x1.62e42feep-1, 0x1.a39ef35793c76p-33, 0x1.34413509f6p-2, 0x1.9fef311f12b36p-42, 0x3fe6a09e667f3bcc, 0x1p-1022,
      54, POLYNOMIAL(rest_f64)},
+    {0x1.62e42feep-1, 0x1.a39ef35793c76p-33, 0x1.34413509f6p-2, 0x1.9fef311f12b36p-42, 0x3fe6a09e667f3bcc, 0x1p-1022,
+     54, POLYNOMIAL(rest_brief)},
 };
 
 static const LogConstants *constants_of(const MathCode *c) {
-  return &constants[c->kind == KIND_F64];
+  return &constants[c->kind == KIND_F32 ? 0 : c->brief ? 2 : 1];
 }
 
-/* k, and 1 + f, of a normal number above 0. */
-static Real exponent(const MathCode *c, Real x, Real *one_f) {
+/* 1 + f of a normal number above 0, and k as the integer `more` less than *k_more. */
+static Real fraction(const MathCode *c, Real x, Real *k_more, double *more) {
   const FloatFormat *f = float_format(c);
   const uint64_t root_half = constants_of(c)->root_half;
   Bits moved = bits_add(c, bits_of(c, x), pattern(c, f->one - root_half));
-  *one_f = real_of(c, bits_add(c, bits_and(c, moved, pattern(c, f->fraction)), pattern(c, root_half)));
-  /* As the fraction of 2^fraction_bits, where it stands for itself. */
-  const double base = ldexp(1, f->fraction_bits);
+  /* The biased exponent becomes the fraction of 2^fraction_bits, where it stands for itself. */
   Bits biased = bits_or(c, shift_right(c, moved, f->fraction_bits),
                         pattern(c, (uint64_t)(f->exponent_bias + f->fraction_bits) << f->fraction_bits));
-  return sub(c, real_of(c, biased), number(c, base + f->exponent_bias));
+  *k_more = real_of(c, biased);
+  *more = ldexp(1, f->fraction_bits) + f->exponent_bias;
+  return real_of(c, bits_add(c, bits_and(c, moved, pattern(c, f->fraction)), pattern(c, root_half)));
 }
 
-/* high - rest is log(1 + f + low) less `more`, high being f. */
+/* log(1 + f) = f - rest; `more` is added to the logarithm where it is smallest. */
 static Real log_rest(const MathCode *c, Real f, Real more) {
   Real s = quotient(c, f, add(c, f, number(c, 2))), z = mul(c, s, s),
        half_square = mul(c, mul(c, number(c, 0.5), f), f);
-  Real r = mul(c, z, evaluate_tree(c, constants_of(c)->rest, z));
-  return sub(c, half_square, mul_add(c, s, add(c, half_square, r), more));
+  Real sum = mul_add(c, z, evaluate(c, constants_of(c)->rest, z), half_square);
+  return sub(c, half_square, mul_add(c, s, sum, more));
 }
 
 /* k ln 2 + log(1 + f) + low. */
@@ -57,29 +62,56 @@ static Real log_sum(const MathCode *c, Real k, Real f, Real low) {
   Real more = mul(c, k, number(c, constant->ln2_low));
   if (low)
     more = add(c, more, low);
-  return sub(c, mul(c, k, number(c, constant->ln2_high)), sub(c, log_rest(c, f, more), f));
+  return mul_add(c, k, number(c, constant->ln2_high), sub(c, f, log_rest(c, f, more)));
 }
 
-/* The exponent and f of x, subnormal numbers included. */
-static Real split(const MathCode *c, Real x, Real *f) {
+Real split_number(const MathCode *c, Real x, Real *f) {
   const LogConstants *constant = constants_of(c);
   Flag small = below(c, x, number(c, constant->least_normal));
-  Real lifted = choose(c, small, mul(c, x, number(c, ldexp(1, constant->lift))), x), one_f;
-  Real k = exponent(c, lifted, &one_f);
-  *f = sub(c, one_f, number(c, 1));
-  return choose(c, small, sub(c, k, number(c, constant->lift)), k);
+  Real lifted = choose(c, small, mul(c, x, number(c, ldexp(1, constant->lift))), x), k_more;
+  double more;
+  *f = sub(c, fraction(c, lifted, &k_more, &more), number(c, 1));
+  return sub(c, k_more, choose(c, small, number(c, more + constant->lift), number(c, more)));
 }
 
-/* `inside` where 0 < x < infinity; x is what the logarithm is of. */
-static Real with_limits(const MathCode *c, Real x, Real inside) {
+Real with_log_limits(const MathCode *c, Real x, Real inside) {
   Real zero = number(c, 0), infinity = number(c, INFINITY);
   Real outside = choose(c, equal(c, x, zero), number(c, -INFINITY), number(c, NAN));
   return choose(c, below(c, zero, x), choose(c, below(c, x, infinity), inside, x), outside);
 }
 
 Real math_log(MathCode *c, const Real *x) {
-  Real f, k = split(c, x[0], &f);
-  return with_limits(c, x[0], log_sum(c, k, f, NULL));
+  Real f, k = split_number(c, x[0], &f);
+  return with_log_limits(c, x[0], log_sum(c, k, f, NULL));
+}
+
+/* 2 s + s^3 (2/3 + s^2 tail(s^2)) with s = f / (2 + f), in sums and products of two floats up to the second term.  The
+   tail on s^2 in [0, 0.0295]; error relative to 2 s: 2^-69. */
+static const double tail_f64[] = {0x1.999999999999ap-2, 0x1.24924924923p-2,   0x1.c71c71c74bbddp-3,
+                                  0x1.745d173d9558p-3,  0x1.3b13a97ece9a5p-3, 0x1.111561d10c9b3p-3,
+                                  0x1.e015e35261296p-4, 0x1.dacaf3d4b5a2ep-4};
+
+Real log_and_rest(const MathCode *c, Real x, Real *low) {
+  const LogConstants *constant = constants_of(c);
+  const Polynomial tail = POLYNOMIAL(tail_f64);
+  Real f, k = split_number(c, x, &f), two = number(c, 2);
+  Real under_low, under = fast_two_sum(c, two, f, &under_low), inverse = quotient(c, number(c, 1), under);
+  Real s = mul(c, f, inverse), lost, product = two_product(c, s, under, &lost);
+  Real missing = sub(c, sub(c, sub(c, f, product), lost), mul(c, s, under_low)), s_low = mul(c, missing, inverse);
+  Real square_low, square = two_product(c, s, s, &square_low);
+  square_low = mul_add(c, mul(c, two, s), s_low, square_low);
+  Real cube_low, cube = two_product(c, s, square, &cube_low);
+  cube_low = add(c, cube_low, mul_add(c, s, square_low, mul(c, s_low, square)));
+  Real factor_low, rest = mul(c, square, evaluate_tree(c, tail, square));
+  Real factor = fast_two_sum(c, number(c, 0x1.5555555555555p-1), rest, &factor_low);
+  factor_low = add(c, factor_low, number(c, 0x1.5555555555555p-55));
+  Real term_low, term = two_product(c, cube, factor, &term_low);
+  term_low = add(c, term_low, mul_add(c, cube, factor_low, mul(c, cube_low, factor)));
+  Real sum_low, sum = fast_two_sum(c, mul(c, two, s), term, &sum_low);
+  sum_low = add(c, sum_low, mul_add(c, two, s_low, term_low));
+  Real log = fast_two_sum(c, mul(c, k, number(c, constant->ln2_high)), sum, low);
+  *low = add(c, *low, mul_add(c, k, number(c, constant->ln2_low), sum_low));
+  return log;
 }
 
 /* k + factor log(1 + f) */
@@ -89,23 +121,22 @@ static Real log_by_factor(const MathCode *c, Real k, Real f, double factor) {
 }
 
 Real math_log2(MathCode *c, const Real *x) {
-  Real f, k = split(c, x[0], &f);
-  return with_limits(c, x[0], log_by_factor(c, k, f, 0x1.71547652b82fep+0));
+  Real f, k = split_number(c, x[0], &f);
+  return with_log_limits(c, x[0], log_by_factor(c, k, f, 0x1.71547652b82fep+0));
 }
 
 Real math_log10(MathCode *c, const Real *x) {
   const LogConstants *constant = constants_of(c);
-  Real f, k = split(c, x[0], &f);
+  Real f, k = split_number(c, x[0], &f);
   Real low = mul(c, k, number(c, constant->log10_2_low));
   Real m = log_by_factor(c, low, f, 0x1.bcb7b1526e50ep-2);
-  return with_limits(c, x[0], mul_add(c, k, number(c, constant->log10_2_high), m));
+  return with_log_limits(c, x[0], mul_add(c, k, number(c, constant->log10_2_high), m));
 }
 
-/* log(1 + x + low), x >= -1 or NaN, low within half a unit of x's last place. */
-static Real log_of_1_and(const MathCode *c, Real x, Real low) {
-  Real one = number(c, 1), lost, u = two_sum(c, one, x, &lost), one_f, k = exponent(c, u, &one_f);
-  if (low)
-    lost = add(c, lost, low);
+Real log_of_1_and(const MathCode *c, Real x) {
+  Real one = number(c, 1), lost, u = two_sum(c, one, x, &lost), k_more;
+  double more;
+  Real one_f = fraction(c, u, &k_more, &more), k = sub(c, k_more, number(c, more));
   /* Times 2^-k, by a factor twice that, which is not too small; u = 2^128 or 2^1024 makes it 0. */
   Bits shifted_k = bits_sub(c, bits_of(c, u), bits_of(c, one_f));
   Bits twice = bits_sub(c, bits_of(c, number(c, 2)), shifted_k);
@@ -115,13 +146,18 @@ static Real log_of_1_and(const MathCode *c, Real x, Real low) {
 }
 
 Real math_log1p(MathCode *c, const Real *x) {
-  Real inside = log_of_1_and(c, x[0], NULL);
-  return with_sign(c, with_limits(c, add(c, x[0], number(c, 1)), inside), x[0]);
+  Real inside = log_of_1_and(c, x[0]);
+  return with_sign(c, with_log_limits(c, add(c, x[0], number(c, 1)), inside), x[0]);
 }
 
-/* max(x, 0) + log1p(exp(-|x|)) */
+/* max(x, 0) + log(1 + e) with e = exp(-|x|), where 1 + e lies in [1, 2]: its half is taken beyond sqrt(2). */
 Real math_softplus(MathCode *c, const Real *x) {
-  Real low, power = exp_of_minus_size(c, x[0], &low);
-  Real zero = number(c, 0), above = choose(c, below(c, x[0], zero), zero, x[0]);
-  return add(c, above, log_of_1_and(c, power, low));
+  const LogConstants *constant = constants_of(c);
+  Real low, e = exp_of_minus_size(c, x[0], &low), zero = number(c, 0);
+  Flag halved = below(c, number(c, 0x1.a8279ap-2), e);
+  Real f = choose(c, halved, mul_add(c, e, number(c, 0.5), number(c, -0.5)), e);
+  Real more = add(c, low, choose(c, halved, number(c, constant->ln2_low), zero));
+  Real high = choose(c, halved, number(c, constant->ln2_high), zero);
+  Real above = choose(c, below(c, x[0], zero), zero, x[0]);
+  return add(c, above, add(c, high, sub(c, f, log_rest(c, f, more))));
 }

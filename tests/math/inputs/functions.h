@@ -14,4 +14,23 @@
   ONE(log1p, mpfr_log1p) \
   ONE(sin, mpfr_sin) \
   ONE(cos, mpfr_cos) \
-  ONE(tan, mpfr_tan)
+  ONE(tan, mpfr_tan) \
+  ONE(atan, mpfr_atan) \
+  ONE(asin, mpfr_asin) \
+  ONE(acos, mpfr_acos) \
+  TWO(atan2, mpfr_atan2) \
+  ONE(erf, mpfr_erf) \
+  ONE(erfc, mpfr_erfc) \
+  TWO(pow, mpfr_pow) \
+  ONE(cbrt, mpfr_cbrt) \
+  TWO(hypot, mpfr_hypot) \
+  ONE(asinh, mpfr_asinh) \
+  ONE(acosh, mpfr_acosh) \
+  ONE(atanh, mpfr_atanh)
+
+/* Those that glibc's libmvec has too. */
+#define IN_LIBMVEC(ONE, TWO) \
+  ONE(exp) \
+  ONE(exp2) ONE(expm1) ONE(tanh) ONE(sinh) ONE(cosh) ONE(log) ONE(log2) ONE(log10) ONE(log1p) ONE(sin) ONE(cos) \
+      ONE(tan) ONE(atan) ONE(asin) ONE(acos) TWO(atan2) ONE(erf) ONE(erfc) TWO(pow) ONE(cbrt) TWO(hypot) ONE(asinh) \
+          ONE(acosh) ONE(atanh)

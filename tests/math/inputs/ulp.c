@@ -53,8 +53,9 @@ typedef struct Function {
 #define DECLARE(name, mpfr) \
   DECLARE64(name, 1) \
   DECLARE64(name, 2) \
-  DECLARE64(name, 4) DECLARE64(name, 8) DECLARE64(name, 16) DECLARE32(name, 1) DECLARE32(name, 2) DECLARE32(name, 4) \
-      DECLARE32(name, 8) DECLARE32(name, 16)
+  DECLARE64(name, 4) \
+  DECLARE64(name, 8) DECLARE64(name, 16) DECLARE32(name, 1) DECLARE32(name, 2) DECLARE32(name, 4) DECLARE32(name, 8) \
+      DECLARE32(name, 16)
 MATH_FUNCTIONS(DECLARE, DECLARE)
 
 #define ROW1(name, mpfr) {#name, mpfr, NULL, {WIDTHS(SYMBOL, name, f64)}, {WIDTHS(SYMBOL, name, f32)}},

@@ -1,0 +1,90 @@
+/* Powers and roots: pow, cbrt, hypot. */
+#include "codegen/inline_math_code.h"
+#include <math.h>
+
+/* exp(y log(size)).  An exponent of 745 leaves 43 digits of 53 behind the point, so that log(size) is needed with some
+   more than a float has. */
+static Real power_f64(const MathCode *c, Real size, Real y) {
+  Real log_low, log = log_and_rest(c, size, &log_low);
+  log = with_log_limits(c, size, log);
+  Real low, x = two_product(c, y, log, &low);
+  low = mul_add(c, y, log_low, low);
+  /* What is lost beyond the bounds is of no account, and may be NaN. */
+  const double most = exp_bound(c);
+  Flag inside = below(c, size_of(c, x), number(c, most));
+  const Exponential e = exponential(c, at_least(c, at_most(c, x, most), -most), choose(c, inside, low, number(c, 0)));
+  return scaled(c, &e, NULL);
+}
+
+static Real power_f32(const MathCode *c, Real size, Real y) {
+  MathCode wide = promoted(c);
+  Real wide_size = widened(&wide, size), log = math_log(&wide, &wide_size);
+  Real exponent = mul(&wide, widened(&wide, y), log);
+  return narrowed(c, math_exp(&wide, &exponent));
+}
+
+/* Of a number >= 0, infinity included. */
+static Flag is_whole(const MathCode *c, Real x) {
+  Real base = number(c, ldexp(1, float_format(c)->fraction_bits)); /* from here on all are */
+  Flag large = LLVMBuildFCmp(c->at, LLVMRealOGE, x, base, "");
+  return either(c, large, equal(c, sub(c, add(c, x, base), base), x));
+}
+
+/* By the table of C's Annex F. */
+Real math_pow(MathCode *c, const Real *operands) {
+  Real x = operands[0], y = operands[1], size = size_of(c, x), zero = number(c, 0), one = number(c, 1);
+  const double largest = c->kind == KIND_F64 ? 0x1.fffffffffffffp+1023 : 0x1.fffffep+127;
+  /* A finite exponent does the same to all but 1, which it leaves. */
+  Real bounded = at_least(c, at_most(c, y, largest), -largest);
+  Real power = c->kind == KIND_F64 ? power_f64(c, size, bounded) : power_f32(c, size, bounded);
+  Real y_size = size_of(c, y);
+  Flag whole = is_whole(c, y_size), even = is_whole(c, mul(c, y_size, number(c, 0.5)));
+  Real sign = choose(c, even, one, choose(c, whole, x, one));
+  Flag undefined =
+      both(c, below(c, x, zero), both(c, below(c, size, number(c, INFINITY)), LLVMBuildNot(c->at, whole, "")));
+  power = choose(c, undefined, number(c, NAN), with_sign(c, power, sign));
+  return choose(c, either(c, equal(c, y, zero), equal(c, x, one)), one, power);
+}
+
+/* x = 2^(3 q + r) m with r one of -1, 0, 1.  w approaches the inverse of the root of 2^r m, from a polynomial in m; of
+   error 2^-14, and 2^-42 after a step of third order.  Then t = 2^r m w^2 and one of Newton's steps,
+   t + (2^r m - t^3) w^2 / 3. */
+Real math_cbrt(MathCode *c, const Real *x) {
+  /* On m in [sqrt(1/2), sqrt(2)]. */
+  static const double start_at[] = {0x1.dfe0a8p0, -0x1.dca19ap0, 0x1.8fb298p0, -0x1.67a038p-1, 0x1.06e76ap-3};
+  const Polynomial start = POLYNOMIAL(start_at);
+  Real f, size = size_of(c, x[0]), k = split_number(c, size, &f), one = number(c, 1), zero = number(c, 0);
+  Real magic = number(c, float_format(c)->round_magic), sum = mul_add(c, k, number(c, 0x1.555556p-2), magic);
+  Real r = mul_add(c, sub(c, sum, magic), number(c, -3), k), m = add(c, f, one);
+  Real w = evaluate_tree(c, start, m);
+  if (c->kind == KIND_F64) {
+    Real e = sub(c, one, mul(c, mul(c, m, w), mul(c, w, w)));
+    w = mul_add(c, mul(c, w, e), mul_add(c, e, number(c, 2 / 9.0), number(c, 1 / 3.0)), w);
+  }
+  Flag under = below(c, r, zero), above = below(c, zero, r);
+  m = mul(c, m, choose(c, under, number(c, 0.5), choose(c, above, number(c, 2), one)));
+  w = mul(c, w,
+          choose(c, under, number(c, 0x1.428a2f98d728bp+0), choose(c, above, number(c, 0x1.965fea53d6e3dp-1), one)));
+  Real square = mul(c, w, w), t = mul(c, m, square);
+  Real error = sub(c, m, mul(c, mul(c, t, t), t));
+  Real root = mul_add(c, error, mul(c, square, number(c, 1 / 3.0)), t);
+  root = mul(c, root, power_of_2(c, bits_of(c, sum)));
+  Flag inside = both(c, below(c, zero, size), below(c, size, number(c, INFINITY)));
+  return choose(c, inside, with_sign(c, root, x[0]), x[0]);
+}
+
+/* Scaled by a power of 2 where squares would leave the normal range. */
+Real math_hypot(MathCode *c, const Real *operands) {
+  const bool is_f64 = c->kind == KIND_F64;
+  Real x = size_of(c, operands[0]), y = size_of(c, operands[1]), one = number(c, 1), infinity = number(c, INFINITY);
+  Flag steep = below(c, x, y);
+  Real longer = choose(c, steep, y, x), shorter = choose(c, steep, x, y);
+  const double large = is_f64 ? 0x1p500 : 0x1p60, step = is_f64 ? 0x1p600 : 0x1p80;
+  Flag above = below(c, number(c, large), longer), under = below(c, longer, number(c, 1 / large));
+  Real factor = choose(c, above, number(c, 1 / step), choose(c, under, number(c, step), one));
+  Real inverse = choose(c, above, number(c, step), choose(c, under, number(c, 1 / step), one));
+  longer = mul(c, longer, factor);
+  shorter = mul(c, shorter, factor);
+  Real length = mul(c, square_root(c, mul_add(c, longer, longer, mul(c, shorter, shorter))), inverse);
+  return choose(c, either(c, equal(c, x, infinity), equal(c, y, infinity)), infinity, length);
+}
