@@ -54,7 +54,42 @@ static bool is_kernel(const Header *h) {
   return !strncmp(h->name, "gradc_rt_", 9);
 }
 
-static bool kernel_finish(Elab *e, Lowered *l, const TypeForm *result) {
+static bool is_of_library(const Elab *e, const Function *root) {
+  for (int i = 0; i < e->modules->files.n; i++)
+    if (e->modules->files.at[i]->top == root->top)
+      return e->modules->files.at[i]->is_library;
+  return false;
+}
+
+/* Another file's declaration of the same kernel; NULL: there is none that is alike. */
+static Func *declared_kernel(const Elab *e, const Func *kernel) {
+  Func *f = e->module->funcs;
+  while (f && (!f->is_extern || strcmp(f->name, kernel->name)))
+    f = f->next;
+  if (!f || f->nresults != kernel->nresults || f->nsizes != kernel->nsizes || f->body->nparams != kernel->body->nparams)
+    return NULL;
+  for (int i = 0; i < f->body->nparams; i++)
+    if (f->body->params[i]->type.kind != kernel->body->params[i]->type.kind ||
+        f->body->params[i]->type.rank != kernel->body->params[i]->type.rank)
+      return NULL;
+  return f;
+}
+
+static void use_kernel(Lowered *l, const Header *h, Func *f) {
+  for (int i = 0; i < h->nsizes; i++)
+    l->sizes[i] = f->body->params[l->sizes[i]->index];
+  for (int i = 0; i < h->params->n; i++)
+    l->params[i].leaves[0] = f->body->params[l->params[i].leaves[0]->index];
+  Form *skeleton = (Form *)l->result;
+  for (int i = 0; i < skeleton->nparts; i++)
+    skeleton->parts[i]->type = f->result_types[i];
+  skeleton->type = f->result_types[0];
+  l->func = f;
+}
+
+/* Only for the library are a kernel's results constants, as only it says by rules what depends on them: to
+   differentiate through another declaration is an error. */
+static bool kernel_finish(Elab *e, Lowered *l, const Header *h, const TypeForm *result) {
   Form *skeleton = NEW(e->arena, Form);
   TypeForm *const *parts = result->kind == FORM_TUPLE ? result->parts : (TypeForm *[]){(TypeForm *)(uintptr_t)result};
   const int n = result->kind == FORM_TUPLE ? result->nparts : 1;
@@ -71,16 +106,23 @@ static bool kernel_finish(Elab *e, Lowered *l, const TypeForm *result) {
     *skeleton->parts[i] = (Form){.kind = FORM_TENSOR, .at = result->at, .type = types[i]};
   }
   l->func->is_extern = true;
+  l->func->is_constant = is_of_library(e, l->root);
   l->result = skeleton;
   func_set_results(l->func, n, types, NULL);
-  enter_foreign(e, l->func);
+  Func *same = declared_kernel(e, l->func);
+  if (same) {
+    same->is_constant = same->is_constant && l->func->is_constant;
+    use_kernel(l, h, same);
+  } else {
+    enter_foreign(e, l->func);
+  }
   return true;
 }
 
 bool extern_finish(Elab *e, Lowered *l, const Header *h) {
   const TypeForm *result = elab_type(e, h->result);
   if (is_kernel(h))
-    return result && kernel_finish(e, l, result);
+    return result && kernel_finish(e, l, h, result);
   if (h->kinds->n) {
     elab_error(e, h->kinds->at[0].at, "a foreign function is not generic");
     return false;

@@ -154,6 +154,7 @@ struct Func {
   Derive recipe; /* what derive was from the start: what func_derive finds it by */
   Func *derivatives, *next_derivative; /* the functions that derive this one; the next of its base's */
   bool is_extern; /* a C function of that name: no body; scalars by value, one result; or a kernel */
+  bool is_constant; /* extern: derivatives take its results for constants */
   Func *own_vjp, *own_jvp; /* the user's rules: as DERIVE_VJP without the values, DERIVE_JVP without the values; else NULL */
   Range loc;
   Func *next;
@@ -172,8 +173,9 @@ typedef struct Export {
 } Export;
 
 /* A kernel: a function of the runtime on tensors, an extern Func whose name begins with gradc_rt_ (runtime/kernels.h).
-   It cannot fail and depends on nothing but its arguments.  To derivatives its results are constants: what depends on
-   them differentiably is the result of a function with own rules, which is given them. */
+   It cannot fail and depends on nothing but its arguments.  To derivatives the results of one that the standard library
+   declares are constants (Func.is_constant): what depends on its arguments differentiably is the result of a function
+   with own rules, which is given them. */
 typedef void Kernel(const int64_t *sizes, const void *const *inputs, void *const *outputs);
 bool func_is_kernel(const Func *f);
 

@@ -131,6 +131,7 @@ static void parse_function(IrParser *p, bool is_extern) {
     add_fixup(p, (Fixup){.kind = FIX_VJP, .func = f});
   if (ir_accept_word(p, "jvp"))
     add_fixup(p, (Fixup){.kind = FIX_JVP, .func = f});
+  f->is_constant = is_extern && ir_accept_word(p, "constant");
   if (!is_extern && ir_accept_mark(p, '='))
     parse_derive(p, f);
   f->loc = ir_location(p);

@@ -324,6 +324,8 @@ static void put_function(Printer *p, const Func *f) {
   put_rule(p, " jvp ", f->own_jvp);
   if (f->derive.op != DERIVE_NONE)
     put_derive(p, f);
+  if (f->is_constant)
+    put(p, " constant");
   put_loc(p, f->loc);
   if (f->derive.op == DERIVE_NONE && !f->is_extern)
     put_region(p, f->body, "}");

@@ -153,7 +153,7 @@ static void sweep_op(Sweep *s, const Op *op) {
   case OP_IF: sweep_if(s, op); return;
   case OP_ACC_ADD: edge(s, op->operands[1], op->operands[0]); return;
   case OP_CALL: /* whatever float goes in may change whatever float comes out */
-    if (func_is_kernel(op->at.callee))
+    if (op->at.callee->is_constant)
       return;
     for (int i = 0; i < op->noperands && s->flag != STEEP; i++)
       for (int k = 0; k < op->nresults; k++)

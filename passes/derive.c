@@ -319,7 +319,7 @@ static void make_reverse(Func *f) {
   const Func *base = f->derive.base;
   if (f->derive.op != DERIVE_VJP && f->derive.mode == MODE_FORWARD)
     gradient_forward(f);
-  else if (base->own_vjp || (base->is_extern && base->own_jvp))
+  else if (base->own_vjp || (base->is_extern && base->own_jvp && !func_is_kernel(base)))
     reverse_by_rule(f);
   else if (base->is_extern)
     no_rule(f, "vjp");
@@ -329,7 +329,7 @@ static void make_reverse(Func *f) {
 
 static void make_forward(Func *f) {
   const Func *base = f->derive.base;
-  if (base->own_jvp || (base->is_extern && base->own_vjp))
+  if (base->own_jvp || (base->is_extern && base->own_vjp && !func_is_kernel(base)))
     forward_by_rule(f);
   else if (base->is_extern)
     no_rule(f, "jvp");

@@ -247,7 +247,7 @@ static void tangent_call(Tangent *t, const Op *op) {
   bool *wrt = NEW_ARRAY(t->module->arena, bool, n + 1), any = false;
   for (int i = 0; i < n; i++)
     any |= wrt[i] = dot(t, op->operands[i]) != NULL;
-  if (!any || func_is_kernel(callee)) {
+  if (!any || callee->is_constant) {
     build_copy_op(&t->b, op, &t->map);
     return;
   }
