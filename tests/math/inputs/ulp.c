@@ -54,8 +54,8 @@ typedef struct Function {
   DECLARE64(name, 1) \
   DECLARE64(name, 2) \
   DECLARE64(name, 4) \
-  DECLARE64(name, 8) DECLARE64(name, 16) DECLARE32(name, 1) DECLARE32(name, 2) DECLARE32(name, 4) DECLARE32(name, 8) \
-      DECLARE32(name, 16)
+  DECLARE64(name, 8) \
+  DECLARE64(name, 16) DECLARE32(name, 1) DECLARE32(name, 2) DECLARE32(name, 4) DECLARE32(name, 8) DECLARE32(name, 16)
 MATH_FUNCTIONS(DECLARE, DECLARE)
 
 #define ROW1(name, mpfr) {#name, mpfr, NULL, {WIDTHS(SYMBOL, name, f64)}, {WIDTHS(SYMBOL, name, f32)}},
@@ -227,8 +227,54 @@ static const double special[] = {
 };
 enum { NSPECIAL = sizeof special / sizeof *special };
 
-static double special_point(uint64_t i) {
-  return i % 2 ? -special[i / 2 % NSPECIAL] : special[i / 2 % NSPECIAL];
+/* Of these all pairs are taken. */
+static const double paired[] = {
+    0,
+    0x1p-1074,
+    0x1p-149,
+    0x1p-1022,
+    0x1p-126,
+    1,
+    0x1.0000000000001p0,
+    0x1.fffffffffffffp-1,
+    0x1.000002p0,
+    0x1.fffffep-1,
+    0.5,
+    2,
+    3,
+    4,
+    1.5,
+    0.1,
+    1000,
+    0x1p23,
+    0x1p24,
+    0x1.fffffep23,
+    0x1p52,
+    0x1.0000000000001p52,
+    0x1p53,
+    0x1.fffffffffffffp52,
+    0x1p64,
+    0x1p127,
+    0x1.fffffep127,
+    0x1.fffffffffffffp1023,
+    0x1p-600,
+    0x1p600,
+    0x1p-70,
+    1074,
+    1023,
+    149,
+    INFINITY,
+    NAN,
+};
+enum { NPAIRED = sizeof paired / sizeof *paired };
+
+static double from_list(const double *list, uint64_t n, uint64_t i) {
+  return i % 2 ? -list[i / 2 % n] : list[i / 2 % n];
+}
+
+static void special_point(bool pair, uint64_t i, double *x, double *y) {
+  *x = pair ? from_list(paired, NPAIRED, i) : from_list(special, NSPECIAL, i);
+  *y = from_list(paired, NPAIRED, i / (2 * NPAIRED));
 }
 
 /* ---- errors */
@@ -315,15 +361,17 @@ static void run(const Function *f, bool single, const double *x, const double *y
 
 static Worst test(const Function *f, bool single, uint64_t npoints) {
   static double x[BATCH], y[BATCH], result[BATCH];
-  const uint64_t nspecial = f->one ? 2 * NSPECIAL : 4 * NSPECIAL * NSPECIAL;
+  const uint64_t nspecial = f->one ? 2 * NSPECIAL : 4 * NPAIRED * NPAIRED;
   Worst worst = {0};
   mpfr_t exact, a, b;
   mpfr_inits2(PRECISION, exact, a, b, (mpfr_ptr)0);
   for (uint64_t done = 0; done < nspecial + npoints; done += BATCH) {
     for (int i = 0; i < BATCH; i++) {
       const uint64_t at = done + (uint64_t)i;
-      x[i] = at < nspecial ? special_point(at) : random_point(single);
-      y[i] = at < nspecial ? special_point(at / (2 * NSPECIAL)) : random_point(single);
+      if (at < nspecial)
+        special_point(!f->one, at, &x[i], &y[i]);
+      else
+        x[i] = random_point(single), y[i] = random_point(single);
       if (single) {
         x[i] = (double)(float)x[i];
         y[i] = (double)(float)y[i];
