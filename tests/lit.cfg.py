@@ -8,10 +8,11 @@
 #   %sanitize     the sanitizers' flags     %cxx          a C++ compiler (feature `cxx`)
 #   %python       the Python that runs lit  %shared       the folder of shared inputs (feature `shared`)
 #   FileCheck, not, diff, count             %s %t %S %T   as in lit
-# Features: shared, cxx, lbfgs, valgrind, qemu-aarch64, asan, quick (under `make check`; REQUIRES: !quick keeps a slow test out).
+# Features: shared, cxx, lbfgs, mpfr, x86-64, avx2, valgrind, qemu-aarch64, asan, quick (under `make check`; REQUIRES: !quick keeps a slow test out).
 
 import glob
 import os
+import platform
 import shutil
 import sys
 
@@ -73,6 +74,15 @@ if os.path.isdir(shared):
 # Headers that some tests need.
 if any(os.path.isfile(os.path.join(folder, "lbfgs.h")) for folder in ["/usr/include", "/usr/local/include"]):
     config.available_features.add("lbfgs")
+
+if any(os.path.isfile(os.path.join(folder, "mpfr.h")) for folder in ["/usr/include", "/usr/local/include"]):
+    config.available_features.add("mpfr")
+
+# Processors.
+if platform.machine() == "x86_64":
+    config.available_features.add("x86-64")
+if os.path.isfile("/proc/cpuinfo") and {"avx2", "fma"} <= set(open("/proc/cpuinfo").read().split()):
+    config.available_features.add("avx2")
 
 if shutil.which("valgrind"):
     config.available_features.add("valgrind")
