@@ -30,13 +30,13 @@ typedef struct Unit {
   bool libmvec;                  /* vector functions of glibc can be called */
   int vector_bits;               /* the widest that they may be called at */
   bool has_fma;                  /* x * y + z with one rounding is an instruction */
-  int lanes; /* type_of_kind() gives vectors of so many; 0: scalars */
+  int lanes;                     /* type_of_kind() gives vectors of so many; 0: scalars */
   const char *triple;
   bool sign_extends; /* C passes an int sign-extended to the register */
   LLVMMetadataRef scope_domain;
   LLVMMetadataRef plain_loop[2]; /* what tells LLVM to leave a loop alone */
-  VEC(LLVMValueRef) kept;  /* vector functions, which nothing calls yet */
-  struct DebugInfo *debug; /* NULL without -g */
+  VEC(LLVMValueRef) kept;        /* vector functions, which nothing calls yet */
+  struct DebugInfo *debug;       /* NULL without -g */
 } Unit;
 
 typedef struct Body {
@@ -54,8 +54,8 @@ typedef struct Body {
   LLVMMetadataRef *scope, *others; /* alias scopes by slot; NULL where there are too many */
   SizeCache *sizes;
   LLVMValueRef row_arrays[KIND_F64 + 1][8]; /* of codegen/lower_rows.c */
-  VectorLoop *vector; /* the loop that is being written in vectors, or NULL */
-  bool plain_loops;   /* LLVM leaves the loops that are written as they are: no vectors, no unrolling */
+  VectorLoop *vector;                       /* the loop that is being written in vectors, or NULL */
+  bool plain_loops; /* LLVM leaves the loops that are written as they are: no vectors, no unrolling */
   Range loc;
   LLVMMetadataRef subprogram; /* -g */
 } Body;
@@ -174,8 +174,8 @@ void lower_kernel_call(Body *b, const Op *op);
 bool vector_op(Body *b, const Op *op);
 LLVMValueRef vector_value(Body *b, const Value *v); /* uniform values are spread over the lanes */
 LLVMValueRef vector_spread(Body *b, LLVMValueRef x, int lanes);
-/* Runs the loop's last index from 0 as far as whole vectors go, and returns where that is.  reductions: the state of each out
-   that is reduced, taken on. */
+/* Runs the loop's last index from 0 as far as whole vectors go, and returns where that is.  reductions: the state of
+   each out that is reduced, taken on. */
 LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRef **reductions);
 void vector_loop(Body *b, const Op *op); /* a loop inside one that runs in vectors */
 typedef struct Lanes {                   /* a tensor as its lanes have it, at some element */
@@ -193,7 +193,8 @@ LLVMValueRef lanes_offset(Body *b, const Value *x, int n, Value *const *idx, uin
 void vector_index(Body *b, const Op *op);
 void vector_acc_add(Body *b, const Op *op);
 LLVMValueRef vector_sum(Body *b, Kind k, LLVMValueRef x); /* of the lanes */
-LLVMValueRef vector_slot(Body *b, const Op *op, int out); /* of a stack of the loop itself: where lane 0's part begins */
+LLVMValueRef vector_slot(Body *b, const Op *op,
+                         int out); /* of a stack of the loop itself: where lane 0's part begins */
 /* A mathematical function of vectors; NULL: only of scalars. */
 LLVMValueRef vector_math(Body *b, const Op *op, LLVMValueRef *x);
 

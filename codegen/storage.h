@@ -39,7 +39,7 @@ struct Place {
   Place *twin; /* WORK or OUTPUT: carries of one loop alternate between this place and that one */
   bool is_twin;
   bool followed; /* a carry in it is read elsewhere while its loop runs */
-  int from, to;         /* holds a value between these points at most */
+  int from, to;  /* holds a value between these points at most */
   /* Set when all is merged: */
   const Region *home;   /* the innermost region around all of it */
   PlaceRoom room;       /* WORK */
@@ -94,10 +94,10 @@ typedef struct OpNote {
   RegionNote regions[2];
   Edge **edges; /* into it: of the operands that are initial values, by operand; update: one */
   int nedges;
-  Edge **exits;   /* loop, while: from each carry to its result */
-  uint64_t wants; /* results of the function that it is for: codegen/wanted.c */
+  Edge **exits;       /* loop, while: from each carry to its result */
+  uint64_t wants;     /* results of the function that it is for: codegen/wanted.c */
   VectorLoop *vector; /* loop: runs in vectors; NULL: does not */
-  Place *area;    /* call: memory for the callee's own workspace, or NULL */
+  Place *area;        /* call: memory for the callee's own workspace, or NULL */
 } OpNote;
 
 typedef enum EntryKnown { ENTRY_NOT_ASKED, ENTRY_KNOWN, ENTRY_UNKNOWN } EntryKnown;
@@ -112,8 +112,8 @@ typedef struct ValueNote {
   int step;                /* i64: its growth from lane to lane, or STEP_UNKNOWN */
   Layout layout;           /* tensors and accumulators */
   const Size *lane_stride; /* LAYOUT_STRIDED */
-  uint64_t wants;                    /* results of the function that it is for */
-  bool guarded;                      /* made only where one of them is wanted */
+  uint64_t wants;          /* results of the function that it is for */
+  bool guarded;            /* made only where one of them is wanted */
 } ValueNote;
 
 /* The analysis of one function.  Notes hang on its values and operations. */

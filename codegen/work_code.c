@@ -7,8 +7,8 @@
 enum { KNOWN_SIZES = 64 };
 typedef struct Sum {
   Body *body;
-  LLVMValueRef overflow; /* i1, or NULL */
-  bool trusted;          /* what is computed was found not to overflow before */
+  LLVMValueRef overflow;          /* i1, or NULL */
+  bool trusted;                   /* what is computed was found not to overflow before */
   const Size *known[KNOWN_SIZES]; /* computed in this block already; direct-mapped by uid */
   LLVMValueRef codes[KNOWN_SIZES];
 } Sum;
@@ -259,5 +259,6 @@ LLVMValueRef work_push_bytes(Body *b, LLVMValueRef bytes) {
 }
 
 void work_push(Body *b, Place *p) {
-  p->address = work_push_bytes(b, p->call ? work_bytes_of_call(b, p->call) : bytes_of_lanes(b, p->type, p->lanes ? p->lanes : 1));
+  p->address = work_push_bytes(b, p->call ? work_bytes_of_call(b, p->call)
+                                          : bytes_of_lanes(b, p->type, p->lanes ? p->lanes : 1));
 }

@@ -1,15 +1,15 @@
 /* Elaboration: from the syntax tree to IR in one walk that checks kinds, sizes and names as it builds.
    Internal header of the files frontend/elab_*.c; the entry point for the driver is frontend/elaborate.h.
 
-   An expression becomes a Form.  Scalars are IR values at once.  A tensor expression is not stored until it must be: it is
-   a recipe for one element, so that `mean(softplus(z) - y * z)` becomes one loop with no temporary.  Rules:
+   An expression becomes a Form.  Scalars are IR values at once.  A tensor expression is not stored until it must be: it
+   is a recipe for one element, so that `mean(softplus(z) - y * z)` becomes one loop with no temporary.  Rules:
    - form_store() gives the tensor as an IR value in the current region, making a loop where it is not stored yet.
    - Whatever is bound to a name (let, var, parameter), passed to a function that is not inlined, yielded or returned is
-     stored first.  Whoever would read an element of an operand more than once an element (broadcasting along a new axis,
-     matrix products, a reduction used twice) stores it first, unless form_is_cheap().
-   - A Form that is not stored may be used only in the region where it was made or in one below it, before any assignment
-     to a `var`.  A stored one lives as long as its region.
-   Errors: elab_error() reports once and the caller returns form_poison(); poison in, silent poison out. */
+     stored first.  Whoever would read an element of an operand more than once an element (broadcasting along a new
+   axis, matrix products, a reduction used twice) stores it first, unless form_is_cheap().
+   - A Form that is not stored may be used only in the region where it was made or in one below it, before any
+   assignment to a `var`.  A stored one lives as long as its region. Errors: elab_error() reports once and the caller
+   returns form_poison(); poison in, silent poison out. */
 #ifndef GRADC_FRONTEND_ELAB_H
 #define GRADC_FRONTEND_ELAB_H
 #include "frontend/ast.h"
@@ -23,7 +23,7 @@ typedef struct StructDecl StructDecl;
 
 typedef enum FormKind {
   FORM_POISON,
-  FORM_TENSOR,   /* any rank, scalars included */
+  FORM_TENSOR, /* any rank, scalars included */
   FORM_TUPLE,
   FORM_STRUCT,
   FORM_FUNCTION,
@@ -39,11 +39,11 @@ struct Form {
   Type type;
   Value *value; /* the stored value; always there for rank 0; NULL: `element` gives the elements */
   ElementRecipe *element;
-  const void *recipe;  /* what `element` needs, e.g. its operands; in the arena */
-  bool cheap;          /* an element costs a load or less */
-  bool is_literal;     /* rank 0, made of numeric literals (also pi inf nan, consts without a type) only: takes the kind of
-                          what it meets.  `value` is a constant of kind i64 or f64 */
-  bool adapts;         /* kind f64, made only of literals and integers: becomes f32 where it meets f32 */
+  const void *recipe; /* what `element` needs, e.g. its operands; in the arena */
+  bool cheap;         /* an element costs a load or less */
+  bool is_literal; /* rank 0, made of numeric literals (also pi inf nan, consts without a type) only: takes the kind of
+                      what it meets.  `value` is a constant of kind i64 or f64 */
+  bool adapts;     /* kind f64, made only of literals and integers: becomes f32 where it meets f32 */
   const Size *as_size; /* rank 0, i64, made only of sizes and constants: this size; else NULL */
   bool is_division;    /* an integer division, for the warning `1 / n * x` */
   /* FORM_TUPLE, FORM_STRUCT (fields in order) */
@@ -76,9 +76,9 @@ typedef struct Binding {
   Kind float_kind; /* BIND_KIND */
   const Item *item;
   StructDecl *decl;
-  Func *func;      /* IR function in which the form's values live; NULL at the top level */
-  int loop_depth;  /* depth of comprehension nesting (Elab.comprehension_depth) where a var was declared: assigning to a
-                      var from inside a comprehension is an error */
+  Func *func;     /* IR function in which the form's values live; NULL at the top level */
+  int loop_depth; /* depth of comprehension nesting (Elab.comprehension_depth) where a var was declared: assigning to a
+                     var from inside a comprehension is an error */
   bool used;
   bool is_captured;            /* a `var` around an anonymous function, seen from in there: a BIND_LET of its value */
   struct ConstValue *constant; /* BIND_CONST */
@@ -88,9 +88,9 @@ typedef struct Binding {
 } Binding;
 struct Scope {
   Scope *outer;
-  Binding *bindings;       /* newest first */
-  struct NameTable *names; /* the same, by name, where they are many; or NULL */
-  struct SizeFact *facts;  /* what `require`s in it say of sizes; elab_sizes.c */
+  Binding *bindings;         /* newest first */
+  struct NameTable *names;   /* the same, by name, where they are many; or NULL */
+  struct SizeFact *facts;    /* what `require`s in it say of sizes; elab_sizes.c */
   const struct Frame *frame; /* of the outermost scope of a function's body, or NULL */
   int count;
   bool is_function; /* the outermost scope of a function's body: names further out belong to other functions */
@@ -106,13 +106,13 @@ struct Elab {
   Scope *top; /* items of the file being elaborated (each file has its own; imports are linked in) */
   Kind real;  /* f64, or f32 under --real=f32 */
   int comprehension_depth;
-  struct Lift *lift;         /* the function that is being made from a lambda, and what it captures; or NULL */
-  struct LoopState *loop;    /* the innermost for or while; NULL outside and inside a comprehension or function */
-  struct IndexHole *holes;   /* indices whose range is not known yet; elab_comprehension.c */
-  struct Modules *modules;   /* files read; elab.c */
-  uintptr_t stack_start;     /* calls are elaborated by recursion; elab.c */
-  int ncalls;                /* bodies elaborated at their calls */
-  struct Lambdas *lambdas;   /* anonymous functions written in the bodies that are being made; elab_lambda.c */
+  struct Lift *lift;       /* the function that is being made from a lambda, and what it captures; or NULL */
+  struct LoopState *loop;  /* the innermost for or while; NULL outside and inside a comprehension or function */
+  struct IndexHole *holes; /* indices whose range is not known yet; elab_comprehension.c */
+  struct Modules *modules; /* files read; elab.c */
+  uintptr_t stack_start;   /* calls are elaborated by recursion; elab.c */
+  int ncalls;              /* bodies elaborated at their calls */
+  struct Lambdas *lambdas; /* anonymous functions written in the bodies that are being made; elab_lambda.c */
 };
 
 /* ---- elab.c: program, names, messages */
@@ -122,8 +122,8 @@ Scope *scope_push(Elab *e);
 void scope_pop(Elab *e, Scope *pushed); /* reports unused names where that is a warning */
 Binding *scope_bind(Elab *e, BindingKind kind, Name name, Form *form); /* "_" binds nothing: returns a dummy */
 Binding *scope_find(Elab *e, const char *name);                        /* NULL: not declared by the program */
-/* A name as an expression: variables, sizes, consts, functions, pi inf nan, then built-in functions; reports unknown names
-   with a near miss as the mend. */
+/* A name as an expression: variables, sizes, consts, functions, pi inf nan, then built-in functions; reports unknown
+   names with a near miss as the mend. */
 Form *elab_name(Elab *e, Expr *x);
 /* What a binding stands for, as a Form of the function being made: values of functions around it become parameters. */
 Form *scope_form(Elab *e, Binding *binding, Range at);
@@ -132,8 +132,9 @@ Form *scope_form(Elab *e, Binding *binding, Range at);
    want: the kind that a literal takes here, because it directly initialises a place of that kind; or NULL. */
 Form *elab_expr(Elab *e, Expr *x, const Kind *want);
 Form *elab_tensor(Elab *e, Expr *x, const Kind *want); /* reports anything that is not a tensor or scalar */
-Value *elab_scalar(Elab *e, Expr *x, Kind kind);       /* a scalar converted to `kind` where promotion allows; NULL on error */
-Value *elab_condition(Elab *e, Expr *x);               /* a bool scalar; NULL on error */
+Value *elab_scalar(Elab *e, Expr *x,
+                   Kind kind);           /* a scalar converted to `kind` where promotion allows; NULL on error */
+Value *elab_condition(Elab *e, Expr *x); /* a bool scalar; NULL on error */
 /* An integer expression made of sizes alone; NULL after an error. */
 const Size *elab_size(Elab *e, Expr *x);
 /* The value of an if or block used as an expression. */
@@ -151,7 +152,7 @@ Form *form_copy(Elab *e, const Form *t);
 Form *form_lazy(Elab *e, Range at, Type t, ElementRecipe *element, const void *recipe, bool cheap);
 Value *form_element(Elab *e, const Form *t, Value *const *idx); /* idx: rank of them; folds loads of stored values */
 Value *form_store(Elab *e, const Form *t);                      /* tensors and scalars */
-Form *form_stored(Elab *e, const Form *t);                      /* the same as a Form; tuples and structs part by part */
+Form *form_stored(Elab *e, const Form *t); /* the same as a Form; tuples and structs part by part */
 bool form_is_cheap(const Form *t);
 Form *form_cheap(Elab *e, const Form *t); /* t itself if cheap, else stored */
 /* A stored or lazy tensor seen as a sub-tensor, no copy: x[i0, .., i(n-1)]. `checks` as build_index. */
@@ -161,7 +162,9 @@ Form *form_index(Elab *e, Range at, const Form *x, int n, Value *const *idx, uin
 Form *form_convert(Elab *e, const Form *t, Kind kind, const char *what);
 /* Converts n tensors to one kind by promotion; false after an error. `what`: "operands of '+'". */
 bool form_unify(Elab *e, int n, const Form **x, const char *what);
-static inline bool form_adapts(const Form *t) { return t->type.kind == KIND_F64 && (t->adapts || t->is_literal); }
+static inline bool form_adapts(const Form *t) {
+  return t->type.kind == KIND_F64 && (t->adapts || t->is_literal);
+}
 /* Gives the result of an operation what the operands' nature leaves of it: is_literal, adapts. */
 void form_mark(Form *result, int n, const Form *const *operands);
 /* Axis i of the result is axis axes[i] of x; the same elements with other sizes that agree.  No copies. */
@@ -172,11 +175,12 @@ const char *form_text(Elab *e, const Form *t); /* its type for messages: "(f64, 
 void form_flatten(Elab *e, const Form *t, int *n, const Form ***leaves);
 /* The same structure as t, with its leaves replaced by stored values taken in order from *values (advanced). */
 Form *form_unflatten(Elab *e, const Form *t, Value *const **values);
-/* Checks and, where the branches or initial and next values differ only by literal kinds, converts: equal structure, kinds and
-   sizes; reports with both places. Returns false after an error. */
+/* Checks and, where the branches or initial and next values differ only by literal kinds, converts: equal structure,
+   kinds and sizes; reports with both places. Returns false after an error. */
 bool form_same_shape(Elab *e, Form **a, Form **b, const char *what);
 
-/* ---- elab_operator.c: unary, binary operators with broadcasting and promotion, casts, matrix product, literals, where */
+/* ---- elab_operator.c: unary, binary operators with broadcasting and promotion, casts, matrix product, literals, where
+ */
 Form *elab_unary(Elab *e, Expr *x, const Kind *want);
 Form *elab_binary(Elab *e, Expr *x, const Kind *want);
 Form *elab_cast(Elab *e, Expr *x);
@@ -185,12 +189,15 @@ Form *operator_binary(Elab *e, Range at, BinaryOp op, Range op_at, const Form *l
 Form *operator_power(Elab *e, Range at, const Form *l, const Form *r); /* numbers or tensors of them */
 Form *operator_cast(Elab *e, Range at, Kind kind, const Form *x);
 Form *operator_matmul(Elab *e, Range at, const Form *l, const Form *r);
-/* Elementwise application of IR operations to broadcast operands: `make` gets n scalar values of the operands' kinds. */
+/* Elementwise application of IR operations to broadcast operands: `make` gets n scalar values of the operands' kinds.
+ */
 typedef Value *ScalarMake(Elab *e, const void *data, Value *const *x);
-Form *elementwise(Elab *e, Range at, Kind result, int n, const Form *const *operands, ScalarMake *make, const void *data);
+Form *elementwise(Elab *e, Range at, Kind result, int n, const Form *const *operands, ScalarMake *make,
+                  const void *data);
 /* NumPy broadcasting of n shapes; false after an error that names both sides. Warns for [n] with [n, 1]. */
 bool broadcast_shapes(Elab *e, Range at, int n, const Form *const *operands, int *rank, const Size **dims);
-/* Whether elements of the operand stand for several of a tensor of type `to`; the operand's indices for an element of it. */
+/* Whether elements of the operand stand for several of a tensor of type `to`; the operand's indices for an element of
+ * it. */
 bool broadcast_repeats(const Form *operand, Type to);
 void broadcast_index(Elab *e, const Form *operand, Type to, Value *const *idx, Value **own);
 /* x repeated to a shape that it is known to broadcast to. */
@@ -198,12 +205,13 @@ Form *form_broadcast(Elab *e, Range at, const Form *x, int rank, const Size *con
 /* Sizes that must agree: equal as polynomials, or settled by a `require` seen before; else reports both sides, and the
    require that would settle it. */
 bool sizes_agree(Elab *e, Range at, const Size *a, const Size *b, const char *what);
-void sizes_assume(Elab *e, const Size *a, const Size *b); /* from a require of an equality; lasts to the end of its scope */
+void sizes_assume(Elab *e, const Size *a,
+                  const Size *b); /* from a require of an equality; lasts to the end of its scope */
 /* Likewise a >= b; and whether that is known. */
 void size_assume_at_least(Elab *e, const Size *a, const Size *b);
 bool size_at_least(Elab *e, const Size *a, const Size *b);
-void sizes_keep(Elab *e, const Scope *ended);            /* a block that always runs has ended: what it assumed still holds */
-bool sizes_equal(Elab *e, const Size *a, const Size *b);  /* the same without a message */
+void sizes_keep(Elab *e, const Scope *ended); /* a block that always runs has ended: what it assumed still holds */
+bool sizes_equal(Elab *e, const Size *a, const Size *b); /* the same without a message */
 /* Notes at the declarations of the names in a and b, and the `require` that would settle their equality. */
 void sizes_explain(Elab *e, DiagMessage *message, const Size *a, const Size *b);
 /* A size of a new tensor: an error where it is a negative constant, a run-time check where it is not known. */
@@ -216,7 +224,8 @@ const char *builtin_name(int i);               /* the names that builtin_find kn
 Form *builtin_call(Elab *e, const Builtin *f, Expr *call);
 /* zeros[n, m], ones, full[n](v), eye, iota: names followed by sizes. `of`: kind or NULL. */
 bool builtin_is_filled(const char *name);
-Form *builtin_filled(Elab *e, Expr *x, const char *name, const ExprList *sizes, Expr *fill, const Kind *of, const Kind *want);
+Form *builtin_filled(Elab *e, Expr *x, const char *name, const ExprList *sizes, Expr *fill, const Kind *of,
+                     const Kind *want);
 /* Reduction of a tensor, stored or not, over the given axes (mask), as sum(x, axis = ..); name: sum mean prod max min
    logsumexp argmax argmin any all variance std norm.  Used by comprehensions too. */
 Form *builtin_reduce(Elab *e, Range at, const char *name, const Form *x, unsigned axes, bool keep);
@@ -268,7 +277,7 @@ struct StructDecl {
   const char *name;
   const Item *item;
   Scope *top;
-  bool is_open; /* its fields are being looked at: to meet it again is to contain itself */
+  bool is_open;   /* its fields are being looked at: to meet it again is to contain itself */
   int64_t leaves; /* the scalars and tensors in it; 0: not counted yet */
 };
 TypeForm *elab_type(Elab *e, const TypeExpr *t); /* NULL after an error */

@@ -5,10 +5,10 @@
 #include "ir/ir.h"
 
 typedef struct ElabOptions {
-  Kind real;                        /* what `real` means: KIND_F64 or KIND_F32 */
-  const char *const *include_dirs;  /* -I, then the standard library; NULL-terminated */
-  const char *library_dir;          /* for import <nn.ad>; */
-  const char *const *grad;          /* --grad texts "loss:w,b"; NULL-terminated, or NULL */
+  Kind real;                       /* what `real` means: KIND_F64 or KIND_F32 */
+  const char *const *include_dirs; /* -I, then the standard library; NULL-terminated */
+  const char *library_dir;         /* for import <nn.ad>; */
+  const char *const *grad;         /* --grad texts "loss:w,b"; NULL-terminated, or NULL */
 } ElabOptions;
 
 /* Never NULL; diag->nerrors tells whether it is whole.  Functions that derive others are declared, not made.

@@ -108,7 +108,9 @@ const char *arena_intern(Arena *a, const char *s, size_t n) {
   return e->text;
 }
 
-const char *arena_name(Arena *a, const char *s) { return arena_intern(a, s, strlen(s)); }
+const char *arena_name(Arena *a, const char *s) {
+  return arena_intern(a, s, strlen(s));
+}
 
 void *vec_grow(Arena *a, void *old, int *cap, size_t item) {
   const int bigger = *cap ? *cap * 2 : 8;

@@ -29,9 +29,9 @@ void arena_free(Arena *a);
 #define NEW_ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
 
 /* Growable array in an arena: VEC(T) v = {0}; vec_push(arena, v, x).  Old storage stays in the arena. */
-#define VEC(T)  \
-  struct {      \
-    T *at;      \
+#define VEC(T) \
+  struct { \
+    T *at; \
     int n, cap; \
   }
 #define vec_push(arena, v, x) \

@@ -1,12 +1,12 @@
 /* The builder: the only way operations are made.
-   It checks types (an ill-typed request is an internal error), folds constants and exact identities, and shares equal pure
-   operations of the region and of the regions around it.  Folding never changes a result's bits, signed zeros and NaN
-   included: x * 1 is x, x + 0 is not.  `--strict` or not makes no difference here.
+   It checks types (an ill-typed request is an internal error), folds constants and exact identities, and shares equal
+   pure operations of the region and of the regions around it.  Folding never changes a result's bits, signed zeros and
+   NaN included: x * 1 is x, x + 0 is not.  `--strict` or not makes no difference here.
 
    A Builder points at the end of one region.  Loops, branches and functions are begun and ended:
        Op *loop = build_loop_begin(b, &spec);      // b is now inside
        ... loop_index(loop, 0), loop_carry(loop, 0), loop_acc(loop, 0) ...
-       build_loop_end(b, loop, carries, outs);     // b is back outside; loop->results are there                        */
+       build_loop_end(b, loop, carries, outs);     // b is back outside; loop->results are there */
 #ifndef GRADC_IR_BUILD_H
 #define GRADC_IR_BUILD_H
 #include "ir/ir.h"
@@ -45,20 +45,31 @@ Value *build_polygamma(Builder *b, Value *x, int64_t order);
 Value *build_binary(Builder *b, Opcode op, Value *x, Value *y);
 Value *build_select(Builder *b, Value *c, Value *x, Value *y);
 Value *build_cast(Builder *b, Kind k, Value *x);
-static inline Value *build_add(Builder *b, Value *x, Value *y) { return build_binary(b, OP_ADD, x, y); }
-static inline Value *build_sub(Builder *b, Value *x, Value *y) { return build_binary(b, OP_SUB, x, y); }
-static inline Value *build_mul(Builder *b, Value *x, Value *y) { return build_binary(b, OP_MUL, x, y); }
-static inline Value *build_div(Builder *b, Value *x, Value *y) { return build_binary(b, OP_DIV, x, y); }
-static inline Value *build_neg(Builder *b, Value *x) { return build_unary(b, OP_NEG, x); }
+static inline Value *build_add(Builder *b, Value *x, Value *y) {
+  return build_binary(b, OP_ADD, x, y);
+}
+static inline Value *build_sub(Builder *b, Value *x, Value *y) {
+  return build_binary(b, OP_SUB, x, y);
+}
+static inline Value *build_mul(Builder *b, Value *x, Value *y) {
+  return build_binary(b, OP_MUL, x, y);
+}
+static inline Value *build_div(Builder *b, Value *x, Value *y) {
+  return build_binary(b, OP_DIV, x, y);
+}
+static inline Value *build_neg(Builder *b, Value *x) {
+  return build_unary(b, OP_NEG, x);
+}
 
-/* ---- tensors.  `checks`: bit j set: index j must be tested against its axis; the builder clears a bit that it can prove
-   (index and size known through size_nonnegative).  n indices; the result is the rest of the axes. */
+/* ---- tensors.  `checks`: bit j set: index j must be tested against its axis; the builder clears a bit that it can
+   prove (index and size known through size_nonnegative).  n indices; the result is the rest of the axes. */
 Value *build_index(Builder *b, Value *x, int n, Value *const *idx, uint64_t checks);
 Value *build_update(Builder *b, Value *x, Value *v, int n, Value *const *idx, uint64_t checks);
 void build_acc_add(Builder *b, Value *acc, Value *v, int n, Value *const *idx, uint64_t checks);
 Value *build_reshape(Builder *b, Value *x, Type t); /* counts must be equal, or a require before must have settled it */
-/* text: the message of the run-time error.  Its beginning tells the status: "index " or "range ": out of range; "size ": a bad
-   size; "matrix ": not factorable; else a failed require (texts of users that begin so are told apart by the front end). */
+/* text: the message of the run-time error.  Its beginning tells the status: "index " or "range ": out of range; "size
+   ": a bad size; "matrix ": not factorable; else a failed require (texts of users that begin so are told apart by the
+   front end). */
 void build_require(Builder *b, Value *cond, const char *text);
 
 /* ---- flow */
@@ -75,23 +86,32 @@ typedef struct LoopSpec {
   int checkpoint;
 } LoopSpec;
 Op *build_loop_begin(Builder *b, const LoopSpec *spec);
-/* carries: ncarries next values; outs: nouts yielded values.  A size among the extents may have been replaced meanwhile with
-   loop_set_extent; result types are made here. */
+/* carries: ncarries next values; outs: nouts yielded values.  A size among the extents may have been replaced meanwhile
+   with loop_set_extent; result types are made here. */
 void build_loop_end(Builder *b, Op *loop, Value *const *carries, Value *const *outs);
 /* For ranges whose end is found out from the body: begin with any placeholder, set before build_loop_end. */
 void loop_set_extent(Op *loop, int i, const Size *extent);
-static inline Value *loop_index(const Op *loop, int i) { return loop->regions[0]->params[i]; }
-static inline Value *loop_carry(const Op *loop, int i) { return loop->regions[0]->params[loop->at.loop->nindices + i]; }
+static inline Value *loop_index(const Op *loop, int i) {
+  return loop->regions[0]->params[i];
+}
+static inline Value *loop_carry(const Op *loop, int i) {
+  return loop->regions[0]->params[loop->at.loop->nindices + i];
+}
 static inline Value *loop_acc(const Op *loop, int i) {
   return loop->regions[0]->params[loop->at.loop->nindices + loop->at.loop->ncarries + i];
 }
-static inline Value *loop_carry_result(const Op *loop, int i) { return loop->results[i]; }
-static inline Value *loop_acc_result(const Op *loop, int i) { return loop->results[loop->at.loop->ncarries + i]; }
+static inline Value *loop_carry_result(const Op *loop, int i) {
+  return loop->results[i];
+}
+static inline Value *loop_acc_result(const Op *loop, int i) {
+  return loop->results[loop->at.loop->ncarries + i];
+}
 static inline Value *loop_out(const Op *loop, int i) {
   return loop->results[loop->at.loop->ncarries + loop->at.loop->naccs + i];
 }
 
-/* A loop that is being built may be widened: one more accumulator, its handle returned; the kinds of its outs set anew. */
+/* A loop that is being built may be widened: one more accumulator, its handle returned; the kinds of its outs set anew.
+ */
 Value *loop_add_acc(Module *m, Op *loop, Value *init);
 void loop_set_outs(Module *m, Op *loop, int n, const OutKind *outs);
 /* One more carry, before any accumulator is added; the value in this iteration is returned. */
@@ -108,8 +128,8 @@ Op *build_if_begin(Builder *b, Value *cond);
 void build_if_else(Builder *b, Op *op, int n, Value *const *yields);
 void build_if_end(Builder *b, Op *op, int n, Value *const *yields);
 
-/* while: begin is inside the condition region (params: the carries); build_while_body with the bool goes to the body (its
-   own params).  results: the final carries, then the trip count (i64). */
+/* while: begin is inside the condition region (params: the carries); build_while_body with the bool goes to the body
+   (its own params).  results: the final carries, then the trip count (i64). */
 Op *build_while_begin(Builder *b, int ncarries, Value *const *inits);
 void build_while_body(Builder *b, Op *op, Value *cond);
 void build_while_end(Builder *b, Op *op, Value *const *carries);
@@ -141,8 +161,8 @@ void build_copy_op(Builder *b, const Op *op, ValueMap *map);
 /* Copies all operations of a region (not its yields; its parameters must be in the map). */
 void build_copy_region(Builder *b, const Region *r, ValueMap *map);
 
-/* Makes a function's body anew through the builder, in a region of its own with the same parameters: folded, shared, and
-   changed as the hook (may be NULL) sees fit. */
+/* Makes a function's body anew through the builder, in a region of its own with the same parameters: folded, shared,
+   and changed as the hook (may be NULL) sees fit. */
 void func_rebuild(Func *f, CopyHook *hook, void *arg);
 
 /* ---- facts */

@@ -123,7 +123,9 @@ Value *loop_add_out(Module *m, Op *op, OutKind kind, Value *inner) {
   return op_set_result(m, op, op->nresults++, t, inner->name);
 }
 
-Value *loop_record(Module *m, Op *op, Value *inner) { return loop_add_out(m, op, OUT_STACK, inner); }
+Value *loop_record(Module *m, Op *op, Value *inner) {
+  return loop_add_out(m, op, OUT_STACK, inner);
+}
 
 Op *build_if_begin(Builder *b, Value *cond) {
   Op *op = open_op(b, OP_IF, 1, 0, 2);

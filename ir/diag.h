@@ -1,7 +1,6 @@
 /* Diagnostics: the one error path of the compiler.
-   A message is reported through a Diag, then the reporter returns a poisoned node and goes on.  Rendering follows clang:
-       model.ad:12:17: error: message
-         let y = x[a..b];
+   A message is reported through a Diag, then the reporter returns a poisoned node and goes on.  Rendering follows
+   clang: model.ad:12:17: error: message let y = x[a..b];
                    ^~~~
          a slice is written a:b             (the mend, where there is one)
    Messages are kept, sorted by position and printed by diag_flush(); at most 20 errors are shown. */
@@ -31,7 +30,7 @@ typedef struct Diag {
   Arena *arena;
   DiagMessage *first, *last;
   int nerrors, nwarnings;
-  bool werror;           /* warnings count as errors */
+  bool werror;            /* warnings count as errors */
   const char *const *off; /* names of warnings turned off by -Wno-NAME; NULL-terminated, or NULL */
 } Diag;
 

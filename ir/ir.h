@@ -1,23 +1,21 @@
 /* The intermediate representation: structured SSA over tensors.
 
    A program is a Module of Funcs.  A Func is a region; a Region is a list of operations that ends by yielding values.
-   An Op reads values, makes values, and may hold regions (`loop`, `if`, `while`).  Regions see the values of the regions
-   around them; functions see only their parameters.  There is no control-flow graph: one way in, one way out.
+   An Op reads values, makes values, and may hold regions (`loop`, `if`, `while`).  Regions see the values of the
+   regions around them; functions see only their parameters.  There is no control-flow graph: one way in, one way out.
 
    Tensors are values: dense, row-major, never changed.  Scalars are tensors of rank 0.  All arithmetic is on scalars;
    tensors come from `loop`, and are read by `index`.  The sizes of a type are polynomials (ir/size.h) over i64 values
    that dominate the use: size parameters, loop indices, trip counts.
 
-   loop: an index space (0 <= index < extent for each; a negative extent counts as 0), values captured freely, and results
-   in this order:
-     carry   operand: initial value; region parameter: its value in this iteration; yielded: its value in the next.
-             A loop with a carry has exactly one index and runs in order; without, its iterations are independent.
-             A loop without indices is one iteration: a place to declare accumulators.
-     accum   operand: initial tensor or scalar; region parameter: a handle, read by nobody and used only as first operand
-             of acc_add, here or in any region below; result: initial plus all that was added.
-     out     yielded each iteration: `stack` (result type: extents, then the yielded type), or reduced to a scalar by
-             sum, prod, min, max (NaN wins), and, or.
-   region parameters: indices, carries, accumulators.  Yields: carries, outs.
+   loop: an index space (0 <= index < extent for each; a negative extent counts as 0), values captured freely, and
+   results in this order: carry   operand: initial value; region parameter: its value in this iteration; yielded: its
+   value in the next. A loop with a carry has exactly one index and runs in order; without, its iterations are
+   independent. A loop without indices is one iteration: a place to declare accumulators. accum   operand: initial
+   tensor or scalar; region parameter: a handle, read by nobody and used only as first operand of acc_add, here or in
+   any region below; result: initial plus all that was added. out     yielded each iteration: `stack` (result type:
+   extents, then the yielded type), or reduced to a scalar by sum, prod, min, max (NaN wins), and, or. region
+   parameters: indices, carries, accumulators.  Yields: carries, outs.
 
    Everything lives in the module's arena.  Passes build new regions through the builder (ir/build.h), which folds
    constants and shares equal pure operations; nothing keeps use lists. */
@@ -34,9 +32,15 @@ typedef struct Module Module;
 typedef struct Size Size;
 
 typedef enum Kind { KIND_BOOL, KIND_I32, KIND_I64, KIND_F32, KIND_F64 } Kind;
-static inline bool kind_is_float(Kind k) { return k >= KIND_F32; }
-static inline bool kind_is_int(Kind k) { return k == KIND_I32 || k == KIND_I64; }
-static inline int kind_bytes(Kind k) { return k == KIND_BOOL ? 1 : k == KIND_I32 || k == KIND_F32 ? 4 : 8; }
+static inline bool kind_is_float(Kind k) {
+  return k >= KIND_F32;
+}
+static inline bool kind_is_int(Kind k) {
+  return k == KIND_I32 || k == KIND_I64;
+}
+static inline int kind_bytes(Kind k) {
+  return k == KIND_BOOL ? 1 : k == KIND_I32 || k == KIND_F32 ? 4 : 8;
+}
 extern const char *const kind_name[5]; /* "bool" "i32" "i64" "f32" "f64" */
 
 enum { MAX_RANK = 16 };
@@ -125,10 +129,10 @@ typedef enum DeriveOp {
   DERIVE_GRAD,           /* params of base -> gradients of its first result (a float scalar) */
   DERIVE_VALUE_AND_GRAD, /* params of base -> results of base, gradients */
   DERIVE_VJP,            /* params of base, a seed for each float result -> results of base, cotangents */
-  DERIVE_JVP,            /* params of base, a tangent for each of wrt -> results of base, a tangent for each float result */
-  DERIVE_JACOBIAN,       /* params of base -> for each float result, for each of wrt: result axes then argument axes */
-  DERIVE_HESSIAN,        /* params of base -> for each pair of wrt */
-  DERIVE_HVP,            /* params of base, a tangent for each of wrt -> for each of wrt */
+  DERIVE_JVP,      /* params of base, a tangent for each of wrt -> results of base, a tangent for each float result */
+  DERIVE_JACOBIAN, /* params of base -> for each float result, for each of wrt: result axes then argument axes */
+  DERIVE_HESSIAN,  /* params of base -> for each pair of wrt */
+  DERIVE_HVP,      /* params of base, a tangent for each of wrt -> for each of wrt */
   DERIVE_COUNT
 } DeriveOp;
 extern const char *const derive_name[DERIVE_COUNT]; /* "" "grad" "value_and_grad" .. */
@@ -148,22 +152,23 @@ struct Func {
   Region *body; /* body->params are the parameters, also where `derive` says that the rest is still to be made */
   int nsizes;   /* the first parameters: i64 sizes, never negative inside the function */
   int nresults;
-  Type *result_types;        /* sizes over the parameters */
-  const char **result_names; /* for C; NULL where unnamed */
-  Derive derive; /* op DERIVE_NONE once the body has been made */
-  Derive recipe; /* what derive was from the start: what func_derive finds it by */
+  Type *result_types;                  /* sizes over the parameters */
+  const char **result_names;           /* for C; NULL where unnamed */
+  Derive derive;                       /* op DERIVE_NONE once the body has been made */
+  Derive recipe;                       /* what derive was from the start: what func_derive finds it by */
   Func *derivatives, *next_derivative; /* the functions that derive this one; the next of its base's */
-  bool is_extern; /* a C function of that name: no body; scalars by value, one result; or a kernel */
+  bool is_extern;   /* a C function of that name: no body; scalars by value, one result; or a kernel */
   bool is_constant; /* extern: derivatives take its results for constants */
-  Func *own_vjp, *own_jvp; /* the user's rules: as DERIVE_VJP without the values, DERIVE_JVP without the values; else NULL */
+  Func *own_vjp,
+      *own_jvp; /* the user's rules: as DERIVE_VJP without the values, DERIVE_JVP without the values; else NULL */
   Range loc;
   Func *next;
   void *note;
   char fails; /* cache of func_may_fail: 0 unknown, 1 no, 2 yes */
 };
 
-/* A C symbol.  The C parameters are the function's parameters in order (sizes, inputs, seeds or tangents), then one pointer
-   for each result, named by the function's result_names. */
+/* A C symbol.  The C parameters are the function's parameters in order (sizes, inputs, seeds or tangents), then one
+   pointer for each result, named by the function's result_names. */
 typedef struct Export {
   const char *symbol;
   Func *func;
@@ -187,8 +192,8 @@ struct Module {
   Export *exports, *last_export;
   unsigned nuids;
   struct SizeTable *sizes;
-  struct Symbols *func_names; /* func_new's: names once given, and the last number given to each */
-  bool strict, fast_math, unchecked; /* options that change meaning */
+  struct Symbols *func_names;               /* func_new's: names once given, and the last number given to each */
+  bool strict, fast_math, unchecked;        /* options that change meaning */
   Kernel *(*find_kernel)(const char *name); /* for the evaluator; NULL: there are none */
 };
 
@@ -202,13 +207,17 @@ void func_set_results(Func *f, int n, const Type *types, const char *const *name
 Func *func_derive(Module *m, DeriveOp op, Func *base, const bool *wrt, DeriveMode mode, Range loc);
 Export *module_export(Module *m, const char *symbol, Func *f, Range loc);
 
-static inline Type type_scalar(Kind k) { return (Type){.kind = k}; }
+static inline Type type_scalar(Kind k) {
+  return (Type){.kind = k};
+}
 Type type_tensor(Module *m, Kind k, int rank, const Size *const *dims); /* copies dims */
 bool type_equal(Type a, Type b);
 /* The type of x[i0, .., i(n-1)]: the axes after the first n. */
 Type type_drop(Type t, int n);
 Type type_with_kind(Type t, Kind k);
-static inline bool value_is_scalar(const Value *v) { return v->type.rank == 0; }
+static inline bool value_is_scalar(const Value *v) {
+  return v->type.rank == 0;
+}
 
 /* Walks: each op of a region and of the regions below, outer before inner. */
 typedef void OpVisit(Op *op, void *arg);

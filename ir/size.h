@@ -1,9 +1,9 @@
 /* Sizes: interned polynomials with integer coefficients over atoms.
-   An atom is an i64 scalar Value or a floor quotient of two sizes.  Equal sizes are one pointer, after these normal forms:
-   terms sorted, coefficients not zero; floor(p / m) with m a positive constant has the coefficients of p reduced into
-   [0, m), the quotients moved out of it, so that d + d(d-1)/2 is d(d+1)/2; a value that is itself computed by add, sub,
-   mul, const, size, from sizes is expanded into its polynomial (size_of_value).
-   Coefficients that leave int64 saturate to a size that equals nothing but itself and fails at run time as an overflow. */
+   An atom is an i64 scalar Value or a floor quotient of two sizes.  Equal sizes are one pointer, after these normal
+   forms: terms sorted, coefficients not zero; floor(p / m) with m a positive constant has the coefficients of p reduced
+   into [0, m), the quotients moved out of it, so that d + d(d-1)/2 is d(d+1)/2; a value that is itself computed by add,
+   sub, mul, const, size, from sizes is expanded into its polynomial (size_of_value). Coefficients that leave int64
+   saturate to a size that equals nothing but itself and fails at run time as an overflow. */
 #ifndef GRADC_IR_SIZE_H
 #define GRADC_IR_SIZE_H
 #include "ir/ir.h"

@@ -51,7 +51,8 @@ static void test_skipped(void) {
 static void test_accumulate(void) {
   double value = 1000, z[3], d_w[2] = {100, 200}, d_b = 1;
   EXPECT(loss_add(2, 3, w, 0.5, x, y, &value, z, d_w, &d_b) == GRADC_OK);
-  EXPECT(fabs(value - 108.75) < 1e-12 && fabs(d_w[0] + 23) < 1e-12 && fabs(d_w[1] - 44) < 1e-12 && fabs(d_b + 32) < 1e-12);
+  EXPECT(fabs(value - 108.75) < 1e-12 && fabs(d_w[0] + 23) < 1e-12 && fabs(d_w[1] - 44) < 1e-12 &&
+         fabs(d_b + 32) < 1e-12);
   EXPECT(loss_add(2, 3, w, 0.5, x, y, NULL, NULL, NULL, &d_b) == GRADC_OK && fabs(d_b + 65) < 1e-12);
 }
 

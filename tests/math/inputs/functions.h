@@ -32,6 +32,6 @@
 #define IN_LIBMVEC(ONE, TWO) \
   ONE(exp) \
   ONE(exp2) \
-  ONE(expm1) ONE(tanh) ONE(sinh) ONE(cosh) ONE(log) ONE(log2) ONE(log10) ONE(log1p) ONE(sin) ONE(cos) ONE(tan) \
-      ONE(atan) ONE(asin) ONE(acos) TWO(atan2) ONE(erf) ONE(erfc) TWO(pow) ONE(cbrt) TWO(hypot) ONE(asinh) ONE(acosh) \
-          ONE(atanh)
+  ONE(expm1) \
+  ONE(tanh) ONE(sinh) ONE(cosh) ONE(log) ONE(log2) ONE(log10) ONE(log1p) ONE(sin) ONE(cos) ONE(tan) ONE(atan) \
+      ONE(asin) ONE(acos) TWO(atan2) ONE(erf) ONE(erfc) TWO(pow) ONE(cbrt) TWO(hypot) ONE(asinh) ONE(acosh) ONE(atanh)
