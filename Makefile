@@ -187,6 +187,13 @@ bench: all
 fuzz: $(FUZZER) $(STAGED)
 	@$(FUZZER) -n $(N) -s $(SEED) $(FUZZ_FLAGS)
 
+# Faults planted one by one in a copy, which the tests have to catch: tests/mutants.
+.PHONY: mutants stage
+stage: $(STAGED)
+
+mutants: $(BUILD)/.deps-test
+	@$(PYTHON) tools/mutants.py . $(abspath $(BUILD))/mutants $(MUTANT_FLAGS) $(or $(MUTANTS),$(wildcard tests/mutants/*.txt))
+
 .PHONY: asan
 asan:
 	@ASAN_OPTIONS=$${ASAN_OPTIONS:-detect_leaks=1} UBSAN_OPTIONS=$${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1} \

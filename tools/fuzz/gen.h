@@ -14,13 +14,16 @@ typedef struct Var {
   const Dim *rows;
 } Var;
 
+enum { MAX_PARAMS = 6, MAX_RESULTS = 2 };
 typedef struct Function {
   const char *name;
   int nparams;
-  Shape params[6];
-  const char *param_names[6];
-  const Dim *below[6]; /* integer tensors */
-  Shape result;
+  Shape params[MAX_PARAMS];
+  const char *param_names[MAX_PARAMS];
+  const Dim *below[MAX_PARAMS];    /* integers */
+  bool is_function[MAX_PARAMS];    /* a parameter fn(u: real, w: real) -> real */
+  int nresults;
+  Shape results[MAX_RESULTS];
   int nsymbols;
   Dim *symbols[MAX_SYMBOLS];
   bool nested;    /* in a loop or branch: what is declared there is lost behind it */
@@ -36,6 +39,7 @@ typedef struct Gen {
   VEC(Var) vars;
   int barrier; /* variables before it cannot be assigned: they are outside an iteration or a function */
   VEC(Function) functions;
+  VEC(Var) records; /* structures of fields a, of this shape, and b */
   VEC(Dim *) dims; /* all that were ever made */
   Dim *symbols[MAX_SYMBOLS];
   int nsymbols;
@@ -62,6 +66,7 @@ enum { MOST_TRIPS = 1000, MOST_WORK = 6000 };
 /* ---- generate.c: choices, sizes, names */
 int pick(Gen *g, int n);
 bool chance(Gen *g, int percent);
+Dim *dim_new(Gen *g, const char *text, int64_t value, int symbol, int base);
 const Dim *dim_constant(Gen *g, int64_t value);
 const Dim *dim_plus(Gen *g, const Dim *d, int by);
 const Dim *dim_any(Gen *g);
@@ -105,7 +110,12 @@ Node *produce(Gen *g, const Row *rows, int n, Shape s, int depth);
 Production make_comprehension, make_matmul, make_shaped, make_gather, make_slice, make_scan, make_axis_reduction,
     make_filled, make_linalg;                                                    /* gen_tensor.c: rank > 0 */
 Production make_reduction, make_builtin_reduction, make_element;                 /* gen_reduce.c */
-Production make_call, make_grad, make_jvp, make_vjp, make_hvp, make_lambda_grad; /* gen_call.c */
+Production make_call, make_grad, make_jvp, make_vjp, make_hvp, make_jacobian, make_hessian, make_lambda_grad; /* gen_call.c */
+
+/* ---- gen_function.c: functions that later ones may call and differentiate */
+void make_helper(Gen *g);
+void make_ruled(Gen *g);
+void symbols_begin(Gen *g, const char *const *names, int n, const int64_t *values);
 
 /* ---- gen_statement.c */
 Node *statements(Gen *g, int n, int depth);

@@ -228,7 +228,7 @@ static const Row scalar_rows[] = {{14, make_unary},
                                   {3, make_grad},
                                   {2, make_jvp},
                                   {2, make_vjp},
-                                  {2, make_hvp},
+                                  {2, make_hvp}, {2, make_hessian}, {2, make_jacobian},
                                   {3, make_lambda_grad},
                                   {3, make_cast},
                                   {6, make_leaf},
@@ -238,7 +238,7 @@ static const Row tensor_rows[] = {
     {10, make_unary}, {14, make_binary},        {4, make_where},     {2, make_if},
     {3, make_block},  {26, make_comprehension}, {4, make_reduction}, {3, make_element},
     {4, make_call},   {4, make_grad},           {2, make_jvp},       {2, make_vjp},
-    {2, make_hvp},    {3, make_lambda_grad},    {7, make_matmul},    {6, make_shaped},
+    {2, make_hvp}, {2, make_hessian}, {2, make_jacobian},    {3, make_lambda_grad},    {7, make_matmul},    {6, make_shaped},
     {5, make_gather}, {4, make_slice},          {4, make_scan},      {3, make_axis_reduction},
     {2, make_filled}, {6, make_leaf},           {1, make_stopped},   {2, make_linalg}};
 

@@ -74,7 +74,37 @@ static Node *make_var(Gen *g, int depth) {
   return NODE(g, STATEMENT, TEXT(g, "var %s: %s = $0;", v, shape_text(g->arena, s)), value);
 }
 
+/* An index that statements change, and a structure whose fields they change. */
+static Node *make_state(Gen *g) {
+  if (g->records.n && chance(g, 50)) {
+    const Var r = g->records.at[pick(g, g->records.n)];
+    const char *q = name_new(g, "p");
+    var_assignable(g, TEXT(g, "%s.a", q), r.shape);
+    var_assignable(g, TEXT(g, "%s.b", q), REAL);
+    return LEAF(g, STATEMENT, TEXT(g, "var %s = %s;", q, r.name));
+  }
+  const Dim *d = dim_any(g);
+  Node *value = index_below(g, d, 1);
+  if (!value)
+    return NULL;
+  const char *k = name_new(g, "k");
+  var_add(g, k, INT, d);
+  g->vars.at[g->vars.n - 1].assignable = true;
+  return NODE(g, STATEMENT, TEXT(g, "var %s: i64 = $0;", k), value);
+}
+
 /* ---- assignments */
+static Node *assign_index(Gen *g) {
+  for (int i = g->vars.n - 1; i >= g->barrier; i--) {
+    const Var v = g->vars.at[i];
+    if (v.assignable && v.shape.sort == SORT_INT && v.below && chance(g, 60)) {
+      Node *value = index_below(g, v.below, 2);
+      return value ? NODE(g, STATEMENT, TEXT(g, "%s = $0;", v.name), value) : NULL;
+    }
+  }
+  return NULL;
+}
+
 static const char *const scalar_updates[] = {"%s = 0.8 * %s + tanh($0);", "%s = $0;",       "%s += $0;",
                                              "%s -= 0.5 * $0;",           "%s *= cos($0);", "%s /= 1.2 + sqr($0);"};
 
@@ -155,31 +185,65 @@ static Node *swap(Gen *g) {
 }
 
 /* ---- control */
-static Node *make_for(Gen *g, int depth) {
+typedef struct ForHead {
+  const char *text;
+  const Dim *below; /* of its index */
+  double trips;
+  Node *row; /* for $1, or NULL */
+} ForHead;
+
+/* Ranges that end where an index around is, or that data gives. */
+static bool dependent_head(Gen *g, const char *t, ForHead *head) {
+  for (int i = g->vars.n - 1; i >= 0; i--) {
+    const Var v = g->vars.at[i];
+    if (v.shape.sort != SORT_INT || !v.below || !chance(g, 60))
+      continue;
+    *head = (ForHead){.below = v.below, .trips = (double)v.below->value + 1};
+    if (v.is_rows && v.rows->value > 0) {
+      head->row = index_below(g, v.rows, 1);
+      head->text = TEXT(g, "for %s in %s[$1]..%s[$1 + 1]", t, v.name, v.name);
+      return true;
+    }
+    if (v.shape.rank || v.is_rows)
+      continue;
+    static const char *const texts[] = {"for %s in 0..%s", "for %s in %s..%s", "for %s in 0..%s + 1",
+                                        "for %s in %s..-1 by -1"};
+    head->text = TEXT(g, texts[pick(g, 4)], t, v.name, v.below->text);
+    return true;
+  }
+  return false;
+}
+
+static void plain_head(Gen *g, const char *t, ForHead *head) {
+  static const char *const heads[] = {"for %s in 0..%s",       "for %s in 0..%s",
+                                      "for %s in 0..%s",       "for %s in %s - 1..-1 by -1",
+                                      "for %s in 0..%s by 2",  "for %s in 1..%s",
+                                      "for %s in 0..%s checkpoint", "for %s in 0..%s checkpoint(2)",
+                                      "for %s in %s - 1..-1 by -3", "for %s in 2..%s checkpoint(3)"};
   const Dim *d = dim_any(g);
+  *head = (ForHead){.text = TEXT(g, heads[pick(g, 10)], t, d->text),
+                    .below = d,
+                    .trips = d->value > 0 ? (double)d->value : 1};
+}
+
+static Node *make_for(Gen *g, int depth) {
   const double trips = g->trips;
-  if (trips * (double)(d->value + 1) > MOST_TRIPS)
-    return NULL;
   const char *t = name_new(g, "t");
-  static const char *const heads[] = {"for %s in 0..%s",
-                                      "for %s in 0..%s",
-                                      "for %s in 0..%s",
-                                      "for %s in %s - 1..-1 by -1",
-                                      "for %s in 0..%s by 2",
-                                      "for %s in 1..%s",
-                                      "for %s in 0..%s checkpoint",
-                                      "for %s in 0..%s checkpoint(2)",
-                                      "for %s in %s - 1..-1 by -3"};
-  const int form = pick(g, 9), mark = g->vars.n;
-  g->trips *= d->value > 0 ? (double)d->value : 1;
+  ForHead head;
+  if (!chance(g, 25) || !dependent_head(g, t, &head))
+    plain_head(g, t, &head);
+  if (trips * head.trips > MOST_TRIPS)
+    return NULL;
+  const int mark = g->vars.n;
+  g->trips *= head.trips;
   g->loop_depth++;
-  Node *body;
-  var_add(g, t, INT, d);
-  body = inner(g, 1 + pick(g, 3), depth - 1);
+  var_add(g, t, INT, head.below);
+  Node *body = inner(g, 1 + pick(g, 3), depth - 1);
   g->vars.n = mark;
   g->loop_depth--;
   g->trips = trips;
-  return NODE(g, STATEMENT, TEXT(g, "%s {\n$0}", TEXT(g, heads[form], t, d->text)), body);
+  return head.row ? NODE(g, STATEMENT, TEXT(g, "%s {\n$0}", head.text), body, head.row)
+                  : NODE(g, STATEMENT, TEXT(g, "%s {\n$0}", head.text), body);
 }
 
 static Node *make_while(Gen *g, int depth) {
@@ -234,7 +298,8 @@ static Node *make_require(Gen *g) {
 
 static Node *statement(Gen *g, int depth) {
   /* By weight; inside loops and branches what is not assigned to a variable around them is lost. */
-  static const int outside[] = {22, 42, 50, 64, 69, 85, 90, 95, 98, 100}, inside[] = {9, 14, 34, 64, 74, 84, 87, 95, 99, 100};
+  static const int outside[] = {20, 38, 46, 60, 65, 82, 87, 91, 94, 95, 98, 100},
+                   inside[] = {9, 14, 34, 60, 69, 80, 83, 91, 94, 95, 96, 100};
   const bool some = assignable(g, false) != NULL;
   const int *until = g->nested ? inside : outside, choice = pick(g, 100);
   if (depth <= 0 || g->budget < 0)
@@ -254,7 +319,9 @@ static Node *statement(Gen *g, int depth) {
   case 6: return make_while(g, depth);
   case 7: return make_if_statement(g, depth);
   case 8: return swap(g);
-  default: return make_require(g);
+  case 9: return make_require(g);
+  case 10: return make_state(g);
+  default: return assign_index(g);
   }
 }
 

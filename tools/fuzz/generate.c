@@ -11,7 +11,7 @@ bool chance(Gen *g, int percent) {
 }
 
 /* ---- sizes */
-static Dim *dim_new(Gen *g, const char *text, int64_t value, int symbol, int base) {
+Dim *dim_new(Gen *g, const char *text, int64_t value, int symbol, int base) {
   for (int i = 0; i < g->dims.n; i++)
     if (!strcmp(g->dims.at[i]->text, text) && g->dims.at[i]->value == value)
       return g->dims.at[i];
@@ -97,28 +97,7 @@ const char *of_real(Gen *g) {
   return g->narrow || chance(g, 20) ? " of real" : "";
 }
 
-/* ---- functions */
-static void symbols_begin(Gen *g, const char *const *names, int n, const int64_t *values) {
-  g->nsymbols = n;
-  for (int i = 0; i < n; i++)
-    g->symbols[i] = dim_new(g, names[i], values[i], i, -1);
-}
-
-static const char *param_list(Gen *g, const Function *f) {
-  const char *text = "";
-  for (int i = 0; i < f->nparams; i++)
-    text = TEXT(g, "%s%s%s: %s", text, i ? ", " : "", f->param_names[i], shape_text(g->arena, f->params[i]));
-  return text;
-}
-
-static void add_param(Gen *g, Function *f, Shape s, const Dim *below) {
-  f->param_names[f->nparams] = name_new(g, s.sort == SORT_INT ? "k" : "x");
-  f->params[f->nparams] = s;
-  f->below[f->nparams] = below;
-  var_add(g, f->param_names[f->nparams], s, below);
-  f->nparams++;
-}
-
+/* ---- f */
 Node *total(Gen *g, int from, bool damped) {
   static const char *const scalars[] = {"tanh($0)", "$0", "sin($0)"},
                            *const tensors[] = {"sum(tanh($0))", "sum($0)", "sum(sin($0) * $0)"};
@@ -135,43 +114,6 @@ Node *total(Gen *g, int from, bool damped) {
   return sum;
 }
 
-/* A function of its own sizes, that later ones may call and differentiate. */
-static void make_helper(Gen *g) {
-  static const char *const names[] = {"p", "q"};
-  static const int64_t values[] = {4, 5};
-  Function f = {.name = name_new(g, "h")};
-  symbols_begin(g, names, chance(g, 60) ? 1 : chance(g, 50) ? 2 : 0, values);
-  f.nsymbols = g->nsymbols;
-  for (int i = 0; i < g->nsymbols; i++)
-    f.symbols[i] = g->symbols[i];
-  g->vars.n = g->barrier = 0;
-  g->trips = 4; /* calls stand in loops */
-  g->work = 0;
-  g->order = 0;
-  g->budget = 25 + pick(g, 40);
-  for (int i = 0; i < g->nsymbols; i++)
-    add_param(g, &f, shape1(SORT_REAL, g->symbols[i]), NULL);
-  if (f.nparams == 0 || chance(g, 60))
-    add_param(g, &f, shape_any(g, SORT_REAL, 2), NULL);
-  if (g->nsymbols && chance(g, 20))
-    add_param(g, &f, shape1(SORT_INT, dim_any(g)), g->symbols[0]);
-  if (chance(g, 30))
-    add_param(g, &f, INT, dim_constant(g, 3));
-  f.result = shape_any(g, SORT_REAL, chance(g, 60) ? 0 : 2);
-  Node *body = node_list(g->arena);
-  Node *list = statements(g, pick(g, 5), 3);
-  Node *value = NODE(g, f.result, chance(g, 50) ? "($0 + $1)" : "($0 * $1)", real_expr(g, f.result, 3), total(g, 0, true));
-  node_push(g->arena, body,
-            NODE(g, shape_scalar(SORT_STATEMENT),
-                 TEXT(g, "fn %s(%s) -> %s {\n$0$1\n}\n", f.name, param_list(g, &f), shape_text(g->arena, f.result)),
-                 list, value));
-  node_push(g->arena, g->c->helpers, body);
-  f.order = g->order;
-  f.work = g->work;
-  vec_push(g->arena, g->functions, f);
-}
-
-/* ---- f */
 static void main_param(Gen *g, Shape s, InputFill fill, const Dim *below) {
   Param p = {.name = name_new(g, fill == INPUT_REAL ? "x" : "k"), .ninputs = 1};
   p.type = shape_text(g->arena, s);
@@ -193,6 +135,7 @@ static void struct_param(Gen *g) {
   p.inputs[0] = (Input){TEXT(g, "%s.a", p.name), s, INPUT_REAL, NULL};
   p.inputs[1] = (Input){TEXT(g, "%s.b", p.name), REAL, INPUT_REAL, NULL};
   vec_push(g->arena, g->c->params, p);
+  vec_push(g->arena, g->records, ((Var){.name = p.name, .shape = s}));
   for (int i = 0; i < 2; i++)
     var_add(g, p.inputs[i].name, p.inputs[i].shape, NULL);
 }
@@ -266,7 +209,7 @@ Case *case_generate(Arena *a, uint64_t seed, uint64_t number) {
   c->helpers = node_list(a);
   const int n = pick(&g, 3);
   for (int i = 0; i < n; i++)
-    make_helper(&g);
+    chance(&g, 15) ? make_ruled(&g) : make_helper(&g);
   make_main(&g);
   c->rough = g.rough;
   return c;

@@ -1,5 +1,5 @@
 /* gradc-fuzz: random programs, run in several ways that must agree; see fuzz.h.
-   usage: gradc-fuzz [-n COUNT] [-s SEED] [-f FIRST] [--native=PERCENT] [--no-shrink] [--print] [-v]
+   usage: gradc-fuzz [-n COUNT] [-s SEED] [-f FIRST] [--native=PERCENT] [--no-shrink] [--first] [--print] [-v]
    PERCENT of the programs are compiled at -O2, a quarter of as many at -O0 too; the evaluator runs all.  Programs are
    checked in a child process, one after the other, until one fails; then it is shrunk, printed, and a new child goes on
    behind it.  A crash or a hang is a failure like others.  Exit status 1 where there was any. */
@@ -17,9 +17,9 @@
 enum { SECONDS_A_PROGRAM = 20, SHRINK_BUDGET = 1500, EXIT_FOUND = 3, MESSAGE_LENGTH = 2000 };
 
 typedef struct Line {
-  uint64_t count, seed, first;
+  uint64_t count, seed, from;
   int native; /* percent of the programs that are compiled */
-  bool no_shrink, print, verbose;
+  bool no_shrink, print, verbose, first; /* first: one failure is enough, its name all that is wanted */
 } Line;
 
 /* Between the child and its parent. */
@@ -39,13 +39,15 @@ static bool parse(int argc, char **argv, Line *l) {
     else if (!strcmp(a, "-s") && i + 1 < argc)
       l->seed = strtoull(argv[++i], NULL, 10);
     else if (!strcmp(a, "-f") && i + 1 < argc)
-      l->first = strtoull(argv[++i], NULL, 10);
+      l->from = strtoull(argv[++i], NULL, 10);
     else if (!strncmp(a, "--native=", 9))
       l->native = atoi(a + 9);
     else if (!strcmp(a, "--no-shrink"))
       l->no_shrink = true;
     else if (!strcmp(a, "--print"))
       l->print = true;
+    else if (!strcmp(a, "--first"))
+      l->first = true;
     else if (!strcmp(a, "-v"))
       l->verbose = true;
     else
@@ -127,7 +129,7 @@ static bool still_fails(void *arg, const Case *candidate) {
 
 /* ---- the run */
 static void run_child(Shared *shared, const Line *l, uint64_t from, FILE *errors) {
-  for (uint64_t i = from; i < l->first + l->count; i++) {
+  for (uint64_t i = from; i < l->from + l->count; i++) {
     Arena arena = {0};
     shared->number = i;
     rewind(errors);
@@ -175,7 +177,7 @@ static double now(void) {
 static int run(Shared *shared, const Line *l) {
   const double start = now();
   long failures = 0;
-  for (uint64_t at = l->first; at < l->first + l->count; at = shared->number + 1) {
+  for (uint64_t at = l->from; at < l->from + l->count; at = shared->number + 1) {
     FILE *errors = tmpfile();
     fflush(NULL);
     const pid_t child = errors ? fork() : -1;
@@ -193,6 +195,10 @@ static int run(Shared *shared, const Line *l) {
       failures++;
       shared->verdicts[shared->outcome.verdict]++;
       const uint64_t number = shared->number;
+      if (l->first) {
+        printf("program %llu: %s\n", (unsigned long long)number, verdict_name[shared->outcome.verdict]);
+        return 1;
+      }
       report(shared, l);
       shared->number = number;
     }
@@ -209,13 +215,13 @@ static int run(Shared *shared, const Line *l) {
 int main(int argc, char **argv) {
   Line l;
   if (!parse(argc, argv, &l)) {
-    fputs("usage: gradc-fuzz [-n COUNT] [-s SEED] [-f FIRST] [--native=PERCENT] [--no-shrink] [--print] [-v]\n",
+    fputs("usage: gradc-fuzz [-n COUNT] [-s SEED] [-f FIRST] [--native=PERCENT] [--no-shrink] [--first] [--print] [-v]\n",
           stderr);
     return 2;
   }
   if (l.print) {
     Arena arena = {0};
-    for (uint64_t i = l.first; i < l.first + l.count; i++)
+    for (uint64_t i = l.from; i < l.from + l.count; i++)
       case_print(stdout, case_generate(&arena, l.seed, i));
     arena_free(&arena);
     return 0;

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Plants one fault at a time in a copy of the project and sees whether the tests catch it.
+
+usage: mutants.py ROOT WORK [--least=PERCENT] [--only=TEXT] FILE ..
+
+A FILE is a list of faults:
+    # comment
+    file passes/linear.c
+    mutant NAME
+    - lines as they stand in that file, once
+    + lines that stand there instead
+The last line of each side may be the beginning of one.  A fault counts as caught when the copy no longer compiles a
+program that it should, when the fuzzer finds something among its programs, or when one of the tests of derivatives
+fails.  Exit status 0 where PERCENT (95) of them are caught and every entry fits the sources.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+ROOMS = ["Makefile", "ir", "frontend", "passes", "codegen", "driver", "runtime", "tools", "lib", "tests"]
+FUZZ = ["-n", "400", "-s", "1", "--native=0", "--first"]
+TESTS = ["tests/fuzz/found", "tests/grad", "tests/cases"]
+SECONDS = 900
+
+
+class Mutant:
+    def __init__(self, file, name):
+        self.file, self.name, self.old, self.new = file, name, [], []
+
+
+def read_list(path):
+    mutants, file = [], None
+    for number, line in enumerate(open(path).read().splitlines(), 1):
+        if line.startswith("file "):
+            file = line[5:].strip()
+        elif line.startswith("mutant "):
+            mutants.append(Mutant(file, line[7:].strip()))
+        elif line[:1] == "-":
+            mutants[-1].old.append(line[2:])
+        elif line[:1] == "+":
+            mutants[-1].new.append(line[2:])
+        elif line.strip() and not line.startswith("#"):
+            sys.exit(f"{path}:{number}: what is '{line}'?")
+    return mutants
+
+
+def run(command, directory, **more):
+    """Whether it succeeds; what takes too long does not."""
+    try:
+        return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=SECONDS, **more).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+class Copy:
+    def __init__(self, root, work):
+        self.tree, self.build = os.path.join(work, "tree"), os.path.join(work, "build")
+        shutil.rmtree(self.tree, ignore_errors=True)
+        os.makedirs(self.tree)
+        for room in ROOMS:
+            source, target = os.path.join(root, room), os.path.join(self.tree, room)
+            shutil.copytree(source, target) if os.path.isdir(source) else shutil.copy2(source, target)
+        self.fuzzer = os.path.join(self.build, "tools", "gradc-fuzz")
+
+    def make(self):
+        goals = [self.fuzzer, os.path.join(self.build, "gradc"), "stage"]
+        return run(["make", "-s", f"BUILD={self.build}"] + goals, self.tree)
+
+    def caught_by(self):
+        """What tells the fault, or None."""
+        if not run([self.fuzzer] + FUZZ, self.tree):
+            return "fuzzer"
+        env = dict(os.environ, GRADC_BUILD=self.build, GRADC_QUICK="1", LIT_ARGS="--max-failures=1")
+        env.setdefault("LLVM_BINDIR", subprocess.run(["sh", "tools/find-llvm.sh", "bindir"], cwd=self.tree,
+                                                     capture_output=True, text=True).stdout.strip())
+        return None if run(["sh", "tools/run-tests.sh"] + TESTS, self.tree, env=env) else "tests"
+
+
+def main():
+    words = [a for a in sys.argv[1:] if not a.startswith("--")]
+    options = dict(a[2:].split("=", 1) for a in sys.argv[1:] if a.startswith("--"))
+    mutants = [m for path in words[2:] for m in read_list(path) if options.get("only", "") in f"{m.file}: {m.name}"]
+    copy = Copy(words[0], os.path.abspath(words[1]))
+    if not copy.make() or copy.caught_by():
+        sys.exit("mutants: the tests fail without any fault")
+    caught, stale, missed = 0, 0, []
+    for m in mutants:
+        path = os.path.join(copy.tree, m.file)
+        text = open(path).read()
+        old, new = "\n".join(m.old), "\n".join(m.new)
+        start = time.time()
+        if text.count(old) != 1:
+            how = f"stale: {text.count(old)} places"
+        else:
+            open(path, "w").write(text.replace(old, new))
+            how = copy.caught_by() if copy.make() else "stale: it does not compile"
+            open(path, "w").write(text)
+        stale += bool(how and how.startswith("stale"))
+        caught += bool(how and not how.startswith("stale"))
+        if not how:
+            missed.append(m)
+        print(f"{m.file}: {m.name}: {how or 'MISSED'} ({time.time() - start:.0f} s)", flush=True)
+    for m in missed:
+        print(f"missed: {m.file}: {m.name}")
+    percent = 100 * caught / max(1, len(mutants) - stale)
+    print(f"{caught} of {len(mutants) - stale} faults caught, {percent:.1f} %; {stale} entries stale")
+    sys.exit(stale > 0 or percent < float(options.get("least", 95)))
+
+
+main()
