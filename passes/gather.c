@@ -50,10 +50,18 @@ static int nindices_of(const Op *add) {
 }
 
 /* ---- 1: sums */
+/* An addition behind a loop is done also where the loop has no iteration: its index must not be one to be checked. */
+static bool always_runs(Module *m, const Op *loop) {
+  for (int i = 0; i < loop->at.loop->nindices; i++)
+    if (!size_nonnegative(m, size_sub(m, loop->at.loop->extents[i], size_const(m, 1))))
+      return false;
+  return true;
+}
+
 static bool hoist(Module *m, Addition *a) {
   Op *inner = a->path[a->npath - 1];
   Value *v = a->op->operands[1];
-  if (a->npath < 2 || v->type.rank)
+  if (a->npath < 2 || v->type.rank || (a->op->at.checks && !always_runs(m, inner)))
     return false;
   for (int i = 0; i < nindices_of(a->op); i++)
     if (!value_is_outside(indices_of(a->op)[i], inner->regions[0]))
