@@ -3,7 +3,6 @@
    a derivative goes through linear_product or linear_quotient, which hold the rule of exact zeros. */
 #define _GNU_SOURCE /* M_LN2 .. */
 #include "passes/linear.h"
-#include "ir/size.h"
 #include <math.h>
 
 enum { LOOK_DEPTH = 12 };
@@ -16,115 +15,17 @@ typedef enum ZeroClass {
 } ZeroClass; /* MASKED: exactly 0 by construction in some elements */
 typedef enum FiniteClass { FINITE, ASSUMED_FINITE, MAYBE_INFINITE } FiniteClass;
 
-/* A tensor whose elements are seen where they are made. */
-static bool made_here(const Value *x) {
-  return x->def && (x->def->code == OP_FULL || x->def->code == OP_LOOP || x->def->code == OP_UPDATE ||
-                    x->def->code == OP_RESHAPE);
-}
-
-/* What a loop stacks, or yields once, to make its result v; NULL where v is made in another way. */
-static const Value *stacked(const Value *v) {
-  const LoopInfo *info = v->def->at.loop;
-  const int out = v->index - info->ncarries - info->naccs;
-  const bool element = out >= 0 && (info->outs[out] == OUT_STACK || (info->outs[out] == OUT_SUM && !info->nindices));
-  return element ? v->def->regions[0]->yields[info->ncarries + out] : NULL;
-}
-
-/* What a loop's carry begins with (a bar that begins with zeros is added to); NULL where v is none. */
-static const Value *carried(const Value *v) {
-  const Op *loop = v->region->owner;
-  const int j = loop && loop->code == OP_LOOP ? v->index - loop->at.loop->nindices : -1;
-  return j >= 0 && j < loop->at.loop->ncarries ? loop->operands[j] : NULL;
-}
-
-static ZeroClass zero_class(const Value *v, int depth);
-
-/* How many indices of loops v is the sum of. */
-static int count_indices(const Value *v) {
-  if (!v->def)
-    return v->region->owner && v->region->owner->code == OP_LOOP && v->index < v->region->owner->at.loop->nindices;
-  return v->def->code == OP_ADD ? count_indices(v->def->operands[0]) + count_indices(v->def->operands[1]) : 0;
-}
-
-/* Every element of the accumulator is reached: acc_add's indices are those of loops over the whole axes, no two alike,
-   and no branch stands between.  An axis whose size is constant counts as reached: it is short, and filled piece by
-   piece; so does one that a window slides over. */
-static bool covers(const Op *add, const Op *loop) {
-  const Type t = add->operands[0]->type;
-  for (const Region *r = add->parent; r->owner != loop; r = r->owner->parent)
-    if (r->owner->code != OP_LOOP)
-      return false;
-  for (int j = 2; j < add->noperands; j++) {
-    const Value *i = add->operands[j];
-    const Op *owner = i->def ? NULL : i->region->owner;
-    if (size_is_const(t.dims[j - 2], NULL) || count_indices(i) > 1)
-      continue;
-    if (!owner || owner->code != OP_LOOP || i->index >= owner->at.loop->nindices ||
-        owner->at.loop->extents[i->index] != t.dims[j - 2])
-      return false;
-    for (int k = 2; k < j; k++)
-      if (add->operands[k] == i)
-        return false;
-  }
-  return true;
-}
-
-/* What is added to an accumulator: MASKED where all that is, or where elements are left out. */
-static void look_at_adds(const Region *r, const Value *acc, const Op *loop, int depth, int *nadds, ZeroClass *all) {
-  for (const Op *op = r->first; op; op = op->next) {
-    if (op->code == OP_ACC_ADD && op->operands[0] == acc) {
-      const ZeroClass c = covers(op, loop) ? zero_class(op->operands[1], depth) : MASKED;
-      *all = (*nadds)++ == 0 || *all == c ? c : MAYBE_ZERO;
-    }
-    for (int i = 0; i < op->nregions; i++)
-      look_at_adds(op->regions[i], acc, loop, depth, nadds, all);
-  }
-}
-
-/* An element of result v of a loop. */
-static ZeroClass zero_class_of_loop(const Value *v, int depth) {
-  const Op *op = v->def;
-  const LoopInfo *info = op->at.loop;
-  const Value *element = stacked(v);
-  if (element)
-    return zero_class(element, depth - 1);
-  const int acc = v->index - info->ncarries;
-  if (acc < 0 || acc >= info->naccs || zero_class(op->operands[v->index], depth - 1) != MASKED)
-    return MAYBE_ZERO;
-  int nadds = 0;
-  ZeroClass all = MASKED;
-  look_at_adds(op->regions[0], loop_acc(op, acc), op, depth - 1, &nadds, &all);
-  return all == MASKED || (nadds == 1 && value_is_zero(op->operands[v->index])) ? all : MAYBE_ZERO;
-}
-
-/* max, min, and select(x < c, c, x), as relu is: what x depends on is finite where it loses, so this is no mask. */
-static bool bounds(const Op *op) {
-  if (op->code == OP_MIN || op->code == OP_MAX)
-    return true;
-  const Op *test = op->code == OP_SELECT ? op->operands[0]->def : NULL;
-  if (!test || (test->code != OP_LT && test->code != OP_LE))
-    return false;
-  for (int i = 0; i < 2; i++) {
-    const Value *x = test->operands[i];
-    if (!value_is_const(x) && (x == op->operands[1] || x == op->operands[2]))
-      return true;
-  }
-  return false;
-}
-
 static ZeroClass zero_class(const Value *v, int depth) {
   const Op *op = v->def;
   double c;
   if (value_is_float_const(v, &c))
     return c == 0 ? MASKED : NEVER_ZERO;
-  if (!op && depth && carried(v) && !value_is_zero(carried(v)))
-    return zero_class(carried(v), depth - 1);
   if (!op || depth == 0)
     return MAYBE_ZERO;
   switch (op->code) {
   case OP_SELECT: {
     const ZeroClass x = zero_class(op->operands[1], depth - 1), y = zero_class(op->operands[2], depth - 1);
-    return op->origin && bounds(op->origin) ? MAYBE_ZERO : x > y ? x : y;
+    return x > y ? x : y;
   }
   case OP_MUL:
   case OP_MULZ: {
@@ -139,16 +40,25 @@ static ZeroClass zero_class(const Value *v, int depth) {
     const ZeroClass x = zero_class(op->operands[0], depth - 1), y = zero_class(op->operands[1], depth - 1);
     return x == MASKED && y == MASKED ? MASKED : MAYBE_ZERO;
   }
-  case OP_FULL:
-  case OP_RESHAPE:
-  case OP_UPDATE: /* of what is not replaced */ return zero_class(op->operands[0], depth - 1);
-  case OP_INDEX: return made_here(op->operands[0]) ? zero_class(op->operands[0], depth - 1) : MAYBE_ZERO;
+  case OP_FULL: return zero_class(op->operands[0], depth - 1);
+  case OP_INDEX: {
+    const Value *x = op->operands[0];
+    if (x->def && (x->def->code == OP_FULL || x->def->code == OP_LOOP))
+      return zero_class(x, depth - 1);
+    return MAYBE_ZERO;
+  }
   case OP_IF: {
     const ZeroClass x = zero_class(op->regions[0]->yields[v->index], depth - 1),
                     y = zero_class(op->regions[1]->yields[v->index], depth - 1);
     return x > y ? x : y;
   }
-  case OP_LOOP: return zero_class_of_loop(v, depth);
+  case OP_LOOP: {
+    const LoopInfo *info = op->at.loop;
+    const int out = v->index - info->ncarries - info->naccs;
+    if (out >= 0 && info->outs[out] == OUT_STACK)
+      return zero_class(op->regions[0]->yields[info->ncarries + out], depth - 1);
+    return MAYBE_ZERO;
+  }
   default: return MAYBE_ZERO;
   }
 }
@@ -203,21 +113,10 @@ static FiniteClass finite_class(const Value *v, int depth) {
   }
 }
 
-/* The element that a loop of this function stacks, where v reads it from the stack. */
-static const Value *element_of(const Value *v) {
-  const Value *x = v->def && v->def->code == OP_INDEX ? v->def->operands[0] : NULL;
-  const Value *element = x && x->def && x->def->code == OP_LOOP ? stacked(x) : NULL;
-  return element ? element : v;
-}
-
 Value *linear_product(Builder *b, Value *v, Value *factor) {
   const ZeroClass z = zero_class(v, LOOK_DEPTH);
   const FiniteClass f = z == NEVER_ZERO ? FINITE : finite_class(factor, LOOK_DEPTH);
-  bool strong = (z == MASKED && f != FINITE) || (z == MAYBE_ZERO && f == MAYBE_INFINITE);
-  /* Of derivatives of derivatives: the factor may be a bar of the level below, and v the derivative that is infinite.
-   */
-  if (!strong && zero_class(factor, LOOK_DEPTH) == MASKED)
-    strong = finite_class(element_of(v), LOOK_DEPTH) == MAYBE_INFINITE;
+  const bool strong = (z == MASKED && f != FINITE) || (z == MAYBE_ZERO && f == MAYBE_INFINITE);
   return build_binary(b, strong ? OP_MULZ : OP_MUL, v, factor);
 }
 
@@ -398,19 +297,9 @@ RULE(ATTACH) {
   (void)l;
   return k ? v : NULL;
 }
-/* select(c, attach(x, 0), x) or the other way round: a value that counts as constant where its slope is not finite.
-   What leads to such a point is finite all the same; so this is no mask, and is not written as one. */
-static bool is_guard(const Op *select, int k) {
-  const Value *x = select->operands[k], *other = select->operands[3 - k];
-  return other->def && other->def->code == OP_ATTACH && other->def->operands[0] == x;
-}
 RULE(SELECT) {
   if (k == 0)
     return NULL;
-  if (is_guard(l->op, k)) {
-    Value *taken = k == 1 ? X : fun(l, OP_NOT, X);
-    return build_binary(l->b, OP_MULZ, v, build_cast(l->b, l->kind, taken));
-  }
   return k == 1 ? build_select(l->b, X, v, zero(l)) : build_select(l->b, X, zero(l), v);
 }
 
