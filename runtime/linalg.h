@@ -15,7 +15,7 @@ enum { BLOCK = 48 };
 #define SQRT(x) ((REAL)sqrt((double)(x)))
 #define ABS(x) ((REAL)fabs((double)(x)))
 
-// -- Vectors ----------------------------------------------------------------------------------------------------------
+// -- Vectors ---------------------------------------------------------------------------------------------------------
 // Numbers that lie side by side, added and multiplied together; a pointer to them need not be aligned.
 #ifdef __GNUC__
 enum { LANES = 32 / sizeof(REAL) };

@@ -1,8 +1,7 @@
 // Factors and solutions by them: Cholesky, LU with row pivoting, triangles, and the pivots of complete pivoting. Part
 // of linalg.h.
 
-// -- Cholesky
-// -----------------------------------------------------------------------------------------------------------
+// -- Cholesky --------------------------------------------------------------------------------------------------------
 
 // The columns from j to j + width - 1, once the product of those before has been subtracted. 0, or 1 + the row at which
 // the matrix is not positive definite.
@@ -44,8 +43,58 @@ KERNEL_FUNCTION(cholesky)(const int64_t *sizes, const void *const *in, void *con
   }
 }
 
-// -- Triangles
-// ----------------------------------------------------------------------------------------------------------
+// Within a diagonal block of `width` rows: the bars of L's elements become those of the matrix that it was made from. d
+// and d_bar point at the block, row by row n apart.
+static void adjoint_in_block(int64_t n, int64_t width, const REAL *d, REAL *d_bar) {
+  for (int64_t j = width - 1; j >= 0; j--) {
+    const REAL *row = d + j * n, pivot = row[j];
+    REAL *row_bar = d_bar + j * n, sum = row_bar[j];
+    for (int64_t i = j + 1; i < width; i++) {
+      d_bar[i * n + j] /= pivot;
+      sum -= d_bar[i * n + j] * d[i * n + j];
+    }
+    sum /= pivot;
+    add_scaled(j, -sum, row, row_bar);
+    for (int64_t i = j + 1; i < width; i++) {
+      add_scaled(j, -d_bar[i * n + j], d + i * n, row_bar);
+      add_scaled(j, -d_bar[i * n + j], row, d_bar + i * n);
+    }
+    row_bar[j] = sum / 2;
+  }
+}
+
+// A_bar from L and L_bar, both lower triangles: the blocks of the factorisation backwards. Of a diagonal block D, R
+// stands to the left, C below, and B to the left of C.
+KERNEL_FUNCTION(cholesky_adjoint)(const int64_t *sizes, const void *const *in, void *const *out) {
+  const int64_t n = sizes[0];
+  const REAL *l = in[0];
+  REAL *bar = out[0], both[BLOCK * BLOCK];
+  copy(n * n, in[1], bar);
+  for (int64_t end = n; end > 0; end -= BLOCK) {
+    const int64_t j = end > BLOCK ? end - BLOCK : 0, width = end - j, below = n - end;
+    const REAL *r = l + j * n, *d = r + j, *b = l + end * n, *c = b + j;
+    REAL *r_bar = bar + j * n, *d_bar = r_bar + j, *b_bar = bar + end * n, *c_bar = b_bar + j;
+    for (int64_t i = 0; i < below; i++) // c_bar becomes c_bar D^-1
+      for (int64_t q = width - 1; q >= 0; q--) {
+        c_bar[i * n + q] /= d[q * n + q];
+        add_scaled(q, -c_bar[i * n + q], d + q * n, c_bar + i * n);
+      }
+    add_product(below, j, width, -1, c_bar, n, 1, r, n, b_bar, n);
+    add_product(width, width, below, -1, c_bar, 1, n, c, n, d_bar, n);
+    adjoint_in_block(n, width, d, d_bar);
+    for (int64_t i = 0; i < width; i++)
+      for (int64_t q = 0; q <= i; q++) {
+        const REAL x = d_bar[i * n + q];
+        both[i * width + q] = both[q * width + i] = i == q ? 2 * x : x;
+      }
+    add_product(width, j, below, -1, c_bar, 1, n, b, n, r_bar, n);
+    add_product(width, j, width, -1, both, width, 1, r, n, r_bar, n);
+  }
+  for (int64_t i = 0; i < n; i++)
+    fill(n - i - 1, 0, bar + i * n + i + 1);
+}
+
+// -- Triangles -------------------------------------------------------------------------------------------------------
 
 // Rows of x: x_i = (x_i - sum over those before in the order of solving) / t_ii, within a block.
 static void solve_block(int64_t first, int64_t last, int step, int64_t m, const REAL *t, int64_t tr, int64_t tc,
@@ -93,8 +142,7 @@ KERNEL_FUNCTION(triangular)(const int64_t *sizes, const void *const *in, void *c
     solve_upper(n, m, t, transposed ? 1 : n, transposed ? n : 1, unit, x);
 }
 
-// -- LU
-// -----------------------------------------------------------------------------------------------------------------
+// -- LU --------------------------------------------------------------------------------------------------------------
 
 static void swap_index(int64_t *x, int64_t i, int64_t j) {
   const int64_t old = x[i];
@@ -170,8 +218,7 @@ KERNEL_FUNCTION(lu_solve)(const int64_t *sizes, const void *const *in, void *con
     copy(m, y + i * m, x + rows[i] * m);
 }
 
-// -- Complete pivoting
-// --------------------------------------------------------------------------------------------------
+// -- Complete pivoting -----------------------------------------------------------------------------------------------
 
 // The orders of rows and columns in which each pivot is the largest number left: what has no rank comes last.
 KERNEL_FUNCTION(pivots)(const int64_t *sizes, const void *const *in, void *const *out) {

@@ -62,8 +62,7 @@ KERNEL_FUNCTION(qr)(const int64_t *sizes, const void *const *in, void *const *ou
       *info = i + 1;
 }
 
-// -- Singular values
-// ----------------------------------------------------------------------------------------------------
+// -- Singular values -------------------------------------------------------------------------------------------------
 
 // A length that is nothing beside the longest row, which is about 1: such a row points nowhere.
 #define NOTHING (EPSILON * EPSILON)

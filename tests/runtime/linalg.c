@@ -130,6 +130,24 @@ static void TEST(solutions)(int64_t n, int64_t m) {
   free(a), free(b), free(x), free(work), free(f), free(t), free(rows);
 }
 
+// A_bar, with what stands for two elements shared between them, times 2 L gives L_bar back in the lower triangle.
+static void TEST(cholesky_adjoint)(int64_t n, const REAL *l) {
+  REAL *bar = TEST(fresh)(n * n, 1), *p = TEST(fresh)(n * n, 0), *x = TEST(fresh)(n * n, 0);
+  KERNEL_OF(cholesky_adjoint)(&n, (const void *[]){l, bar}, (void *[]){p});
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < n; j++) {
+      EXPECT(j <= i || p[i * n + j] == 0);
+      if (j < i)
+        p[i * n + j] = p[j * n + i] = p[i * n + j] / 2;
+    }
+  KERNEL_OF(product)((int64_t[]){n, n, n}, (const void *[]){p, l}, (void *[]){x});
+  const double tolerance = 100 * (double)EPSILON * TEST(size)(n * n, l) * ((double)n + 1);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j <= i; j++)
+      EXPECT(fabs((double)bar[i * n + j] - 2 * (double)x[i * n + j]) <= tolerance);
+  free(bar), free(p), free(x);
+}
+
 static void TEST(symmetric)(int64_t n) {
   REAL *r = TEST(fresh)(n * n, 1), *s = TEST(fresh)(n * n, 0), *given = TEST(fresh)(n * n, 0);
   REAL *l = TEST(fresh)(n * n, 0), *work = TEST(fresh)(n * n, 0), *more = TEST(fresh)(3 * n, 0), *w = TEST(fresh)(n, 0);
@@ -148,6 +166,7 @@ static void TEST(symmetric)(int64_t n) {
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = i + 1; j < n; j++)
       EXPECT(l[i * n + j] == 0);
+  TEST(cholesky_adjoint)(n, l);
   KERNEL_OF(eigh)(&n, (const void *[]){given}, (void *[]){w, l, &info, work, more});
   EXPECT(info == 0);
   TEST(expect_orthonormal)(n, n, l);
