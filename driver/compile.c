@@ -1,6 +1,9 @@
 /* gradc compile: a file to an object and its header, or to one of the other forms. */
 #define _XOPEN_SOURCE 700
+#include "codegen/graph.h"
+#include "codegen/source.h"
 #include "driver/driver.h"
+#include "frontend/fmt.h"
 #include "ir/output.h"
 #include "ir/print.h"
 #include <stdlib.h>
@@ -12,9 +15,9 @@ typedef struct Suffix {
   const char *text;
   Target target;
 } Suffix;
-static const Suffix suffixes[] = {{".o", TO_OBJECT},   {".obj", TO_OBJECT}, {".so", TO_SHARED},
-                                  {".s", TO_ASSEMBLY}, {".ll", TO_LLVM},    {".bc", TO_BITCODE},
-                                  {".h", TO_HEADER},   {".ir", TO_IR},      {".d", TO_DEPS}};
+static const Suffix suffixes[] = {{".o", TO_OBJECT}, {".obj", TO_OBJECT}, {".so", TO_SHARED}, {".s", TO_ASSEMBLY},
+                                  {".ll", TO_LLVM},  {".bc", TO_BITCODE}, {".h", TO_HEADER},  {".ir", TO_IR},
+                                  {".ad", TO_AD},    {".dot", TO_DOT},    {".d", TO_DEPS}};
 
 static const char *last_suffix(const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
@@ -102,6 +105,30 @@ static bool text_of_ir(Module *m, Text *t) {
   return !fclose(out);
 }
 
+/* The IR as source, in canonical layout. */
+static bool text_of_source(Session *s, Module *m, Text *t) {
+  Text raw = {0};
+  FILE *out = open_memstream(&raw.bytes, &raw.n);
+  bool good = out && source_write(m, out);
+  good = out && !fclose(out) && good;
+  out = good ? open_memstream(&t->bytes, &t->n) : NULL;
+  if (out) {
+    const Source source = {.name = "(what --emit=ad made)", .text = raw.bytes, .n = raw.n};
+    good = !fmt_source(s->arena, &s->diag, &source, out);
+    good = !fclose(out) && good;
+  }
+  free(raw.bytes);
+  return good && out;
+}
+
+static bool text_of_graph(Module *m, Text *t) {
+  FILE *out = open_memstream(&t->bytes, &t->n);
+  if (!out)
+    return false;
+  graph_write(m, out);
+  return !fclose(out);
+}
+
 static bool write_text(Session *s, const char *path, Text *t) {
   const bool good = output_write(&s->diag, path, t->bytes, t->n);
   free(t->bytes);
@@ -144,6 +171,8 @@ static bool make_output(Session *s, Module *m, const Plan *p) {
   switch (p->target) {
   case TO_DEPS: return make_rules(s, p, p->output);
   case TO_IR: return text_of_ir(m, &text) && write_text(s, p->output, &text);
+  case TO_AD: return text_of_source(s, m, &text) && write_text(s, p->output, &text);
+  case TO_DOT: return text_of_graph(m, &text) && write_text(s, p->output, &text);
   case TO_HEADER: {
     const char *name = base_name(p->output ? p->output : with_suffix(s->arena, p->input, ".h"));
     return text_of_header(s, m, name, &text) && write_text(s, p->output, &text);
@@ -166,7 +195,7 @@ static bool compile(Session *s, const Plan *p) {
   Module *m = session_module(s, p->input);
   if (!m)
     return false;
-  const bool needs_code = p->target != TO_IR && p->target != TO_DEPS;
+  const bool needs_code = p->target != TO_IR && p->target != TO_AD && p->target != TO_DOT && p->target != TO_DEPS;
   if (p->target != TO_DEPS && !session_passes(s, m, needs_code || !is_ir_file(p->input)))
     return false;
   if (needs_code && !derived(s, m))

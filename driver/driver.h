@@ -6,7 +6,14 @@
 
 enum ExitStatus { EXIT_DONE = 0, EXIT_INPUT = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
 
-typedef enum Command { COMMAND_COMPILE, COMMAND_CHECK, COMMAND_RUN, COMMAND_FMT, COMMAND_GRADCHECK } Command;
+typedef enum Command {
+  COMMAND_COMPILE,
+  COMMAND_CHECK,
+  COMMAND_RUN,
+  COMMAND_FMT,
+  COMMAND_GRADCHECK,
+  COMMAND_EXPLAIN
+} Command;
 
 /* What is made.  TO_AUTO: what the name given by -o asks for. */
 typedef enum Target {
@@ -18,6 +25,8 @@ typedef enum Target {
   TO_BITCODE,
   TO_HEADER,
   TO_IR,
+  TO_AD,
+  TO_DOT,
   TO_DEPS
 } Target;
 
@@ -87,6 +96,7 @@ int command_check(Arena *arena, const Options *o);
 int command_run(Arena *arena, const Options *o);
 int command_fmt(Arena *arena, const Options *o);
 int command_gradcheck(Arena *arena, const Options *o);
+int command_explain(Arena *arena, const Options *o);
 
 /* ---- deps.c: a make rule that says what was read to make `target`. */
 char *make_rule(Arena *arena, const char *target, const Strings *read);

@@ -8,6 +8,7 @@ static int run_command(Arena *arena, const Options *o) {
   case COMMAND_RUN: return command_run(arena, o);
   case COMMAND_FMT: return command_fmt(arena, o);
   case COMMAND_GRADCHECK: return command_gradcheck(arena, o);
+  case COMMAND_EXPLAIN: return command_explain(arena, o);
   }
   return EXIT_INTERNAL;
 }

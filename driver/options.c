@@ -36,7 +36,8 @@ static const CommandSpec commands[] = {
                      "call a function and print its results"},
     [COMMAND_FMT] = {"fmt", 'f', "fmt [-w] model.ad ..", "canonical layout"},
     [COMMAND_GRADCHECK] = {"gradcheck", 'g', "gradcheck model.ad [FUNCTION] [x=..]",
-                           "reverse against forward against differences"}};
+                           "reverse against forward against differences"},
+    [COMMAND_EXPLAIN] = {"explain", 'e', "explain model.ad FUNCTION", "its lines beside those of its gradient"}};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 int usage_error(const char *fmt, ...) {
@@ -119,9 +120,10 @@ static bool set_target(const char *text, Target *out) {
   static const struct {
     const char *name;
     Target target;
-  } kinds[] = {{"obj", TO_OBJECT},    {"asm", TO_ASSEMBLY}, {"llvm", TO_LLVM}, {"bitcode", TO_BITCODE},
-               {"header", TO_HEADER}, {"ir", TO_IR},        {"deps", TO_DEPS}};
-  static const char *const later[] = {"c", "ad", "dot"};
+  } kinds[] = {{"obj", TO_OBJECT},      {"asm", TO_ASSEMBLY},  {"llvm", TO_LLVM},
+               {"bitcode", TO_BITCODE}, {"header", TO_HEADER}, {"ir", TO_IR},
+               {"ad", TO_AD},           {"dot", TO_DOT},       {"deps", TO_DEPS}};
+  static const char *const later[] = {"c"};
   const char *names[sizeof kinds / sizeof *kinds];
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     names[i] = kinds[i].name;
@@ -134,8 +136,9 @@ static bool set_target(const char *text, Target *out) {
     if (!strcmp(text, later[i]))
       return wrong(usage_error("--emit=%s is not supported yet", text));
   const char *near = nearest_name(text, names, (int)(sizeof names / sizeof *names));
-  return wrong(near ? usage_error("--emit=%s is unknown; did you mean %s?", text, near)
-                    : usage_error("--emit=%s is unknown; it may be obj, asm, llvm, bitcode, header, ir or deps", text));
+  return wrong(
+      near ? usage_error("--emit=%s is unknown; did you mean %s?", text, near)
+           : usage_error("--emit=%s is unknown; it may be obj, asm, llvm, bitcode, header, ir, ad, dot or deps", text));
 }
 
 static bool set_real(const char *text, Kind *out) {
@@ -326,8 +329,6 @@ static bool check_passes(Arena *arena, const char *what, const char *list) {
 
 static bool check_operands(const Options *o) {
   const CommandSpec *c = &commands[o->command];
-  if (o->command == COMMAND_COMPILE && o->operands.n > 1 && !strcmp(o->operands.at[0], "explain"))
-    return wrong(usage_error("gradc explain is not supported yet"));
   if (o->operands.n == 0)
     return wrong(usage_error("no file is given: gradc %s", c->usage));
   if (o->command != COMMAND_COMPILE || o->operands.n == 1)
