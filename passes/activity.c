@@ -2,13 +2,11 @@
    (carries make more than one sweep needed, as many as the loops are deep). */
 #include "passes/activity.h"
 
-enum { VARIED = 1, USEFUL = 2, STEEP = 4 };
-
 static unsigned char get(const Activity *a, const Value *v) {
   return v->uid >= a->base && v->uid - a->base < a->cap ? a->flags[v->uid - a->base] : 0;
 }
 
-static bool set(Activity *a, const Value *v, unsigned char flag) {
+bool activity_set(Activity *a, const Value *v, unsigned char flag) {
   if (!kind_is_float(v->type.kind) || v->uid < a->base)
     return false;
   const unsigned i = v->uid - a->base;
@@ -25,9 +23,23 @@ static bool set(Activity *a, const Value *v, unsigned char flag) {
   return news;
 }
 
+bool activity_has(const Activity *a, const Value *v, unsigned char flag) {
+  return get(a, v) & flag;
+}
+
+void activity_clear(Activity *a, const Value *v, unsigned char flag) {
+  if (get(a, v) & flag)
+    a->flags[v->uid - a->base] &= (unsigned char)~flag;
+}
+
+void activity_clear_all(Activity *a, unsigned char flag) {
+  for (unsigned i = 0; i < a->cap; i++)
+    a->flags[i] &= (unsigned char)~flag;
+}
+
 /* Passes `flag` from one value to another. */
 static bool flow(Activity *a, const Value *from, const Value *to, unsigned char flag) {
-  return get(a, from) & flag ? set(a, to, flag) : false;
+  return get(a, from) & flag ? activity_set(a, to, flag) : false;
 }
 
 typedef struct Sweep {
@@ -65,7 +77,7 @@ static void sweep_steep(Sweep *s, const Op *op) {
   case OP_POW:
   case OP_ASIN:
   case OP_ACOS:
-  case OP_ACOSH: s->changed |= set(s->a, op->operands[0], STEEP); return;
+  case OP_ACOSH: s->changed |= activity_set(s->a, op->operands[0], STEEP); return;
   case OP_MUL:
   case OP_MULZ: to = op->operands[0] == op->operands[1] ? 0 : 2; break;
   case OP_DIV:
@@ -187,10 +199,10 @@ Activity activity_of(Func *f, const bool *wrt, const bool *results) {
   a.flags = NEW_ARRAY(a.arena, unsigned char, a.cap);
   for (int i = 0; i < f->body->nparams; i++)
     if (wrt[i])
-      set(&a, f->body->params[i], VARIED);
+      activity_set(&a, f->body->params[i], VARIED);
   for (int i = 0; i < f->body->nyields; i++)
     if (!results || results[i])
-      set(&a, f->body->yields[i], USEFUL);
+      activity_set(&a, f->body->yields[i], USEFUL);
   for (unsigned char flag = VARIED; flag <= STEEP; flag *= 2) {
     Sweep s = {.a = &a, .flag = flag};
     do {
@@ -206,11 +218,15 @@ bool value_is_active(const Activity *a, const Value *v) {
 }
 
 bool value_is_steep(const Activity *a, const Value *v) {
-  return get(a, v) == (VARIED | USEFUL | STEEP);
+  return value_is_active(a, v) && (get(a, v) & STEEP);
+}
+
+bool value_is_masked(const Activity *a, const Value *v) {
+  return !(get(a, v) & PLAIN);
 }
 
 void activity_mark(Activity *a, const Value *v, const Value *like) {
-  set(a, v, get(a, like));
+  activity_set(a, v, get(a, like));
 }
 
 static void mark_copy(const Value *from, Value *to, void *arg) {

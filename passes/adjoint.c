@@ -163,10 +163,12 @@ static void adjoint_scalar(Adjoint *a, Frame *f, const Op *op) {
   Value *y_bar = bar_get(f, op->results[0]);
   if (!y_bar)
     return;
-  const bool steep = value_is_steep(&a->activity, op->results[0]);
+  const Incoming incoming = value_is_steep(&a->activity, op->results[0])    ? INCOMING_STEEP
+                            : value_is_masked(&a->activity, op->results[0]) ? INCOMING_MASKED
+                                                                            : INCOMING_PLAIN;
   for (int k = 0; k < op->noperands; k++)
     if (!value_is_const(op->operands[k]) && value_is_active(&a->activity, op->operands[k]))
-      bar_add(a, f, op->operands[k], (steep ? linear_apply_steep : linear_apply)(&a->b, op, k, y_bar));
+      bar_add(a, f, op->operands[k], linear_apply(&a->b, op, k, y_bar, incoming));
 }
 
 /* full: the sum of all elements. */
@@ -282,6 +284,9 @@ void adjoint_make(Func *f) {
   }
   region_set_yields(m, f->body, base->nresults, results); /* for the analysis */
   a.activity = activity_of(f, wrt, seeded);
+  for (int r = 0; r < base->nresults; r++)
+    seeded[r] = f->derive.op != DERIVE_VJP && r == 0; /* seeds from outside may be exactly 0: a row of a Jacobian */
+  activity_masks(&a.activity, f, seeded);
   Op *last = f->body->last;
   Frame root;
   frame_open(&a, &root, NULL, NULL);

@@ -1,6 +1,6 @@
 /* Rules of differentiation of the scalar operations; see linear.h.
    v is the cotangent y_bar or the tangent x_dot.  Rules read operands as X, Y and the result as R.  Every product with
-   a derivative goes through linear_product or linear_quotient, which hold the rule of exact zeros. */
+   a derivative goes through product() or quotient(), which hold the rule of exact zeros. */
 #define _GNU_SOURCE /* M_LN2 .. */
 #include "passes/linear.h"
 #include <math.h>
@@ -8,59 +8,35 @@
 enum { LOOK_DEPTH = 12 };
 
 /* ---- the rule of exact zeros: what is known of the two sides of a product */
-typedef enum ZeroClass {
-  NEVER_ZERO,
-  MAYBE_ZERO,
-  MASKED
-} ZeroClass; /* MASKED: exactly 0 by construction in some elements */
 typedef enum FiniteClass { FINITE, ASSUMED_FINITE, MAYBE_INFINITE } FiniteClass;
 
-static ZeroClass zero_class(const Value *v, int depth) {
+/* A number that no input makes 0, but by underflow. */
+static bool never_zero(const Value *v, int depth) {
   const Op *op = v->def;
   double c;
   if (value_is_float_const(v, &c))
-    return c == 0 ? MASKED : NEVER_ZERO;
+    return c != 0;
   if (!op || depth == 0)
-    return MAYBE_ZERO;
+    return false;
   switch (op->code) {
-  case OP_SELECT: {
-    const ZeroClass x = zero_class(op->operands[1], depth - 1), y = zero_class(op->operands[2], depth - 1);
-    return x > y ? x : y;
-  }
+  case OP_SELECT: return never_zero(op->operands[1], depth - 1) && never_zero(op->operands[2], depth - 1);
   case OP_MUL:
-  case OP_MULZ: {
-    const ZeroClass x = zero_class(op->operands[0], depth - 1), y = zero_class(op->operands[1], depth - 1);
-    return x > y ? x : y;
-  }
+  case OP_MULZ: return never_zero(op->operands[0], depth - 1) && never_zero(op->operands[1], depth - 1);
   case OP_NEG:
-  case OP_CAST:
-  case OP_DIV:
-  case OP_DIVZ: return kind_is_float(op->operands[0]->type.kind) ? zero_class(op->operands[0], depth - 1) : MAYBE_ZERO;
-  case OP_ADD: {
-    const ZeroClass x = zero_class(op->operands[0], depth - 1), y = zero_class(op->operands[1], depth - 1);
-    return x == MASKED && y == MASKED ? MASKED : MAYBE_ZERO;
+  case OP_FULL: return never_zero(op->operands[0], depth - 1);
+  case OP_INDEX:
+    return op->operands[0]->def && op->operands[0]->def->code == OP_FULL && never_zero(op->operands[0], depth - 1);
+  default: return false;
   }
-  case OP_FULL: return zero_class(op->operands[0], depth - 1);
-  case OP_INDEX: {
-    const Value *x = op->operands[0];
-    if (x->def && (x->def->code == OP_FULL || x->def->code == OP_LOOP))
-      return zero_class(x, depth - 1);
-    return MAYBE_ZERO;
-  }
-  case OP_IF: {
-    const ZeroClass x = zero_class(op->regions[0]->yields[v->index], depth - 1),
-                    y = zero_class(op->regions[1]->yields[v->index], depth - 1);
-    return x > y ? x : y;
-  }
-  case OP_LOOP: {
-    const LoopInfo *info = op->at.loop;
-    const int out = v->index - info->ncarries - info->naccs;
-    if (out >= 0 && info->outs[out] == OUT_STACK)
-      return zero_class(op->regions[0]->yields[info->ncarries + out], depth - 1);
-    return MAYBE_ZERO;
-  }
-  default: return MAYBE_ZERO;
-  }
+}
+
+/* The element that a loop stacks to make x; NULL where x is made in another way. */
+static const Value *stacked(const Value *x) {
+  if (!x->def || x->def->code != OP_LOOP)
+    return NULL;
+  const LoopInfo *info = x->def->at.loop;
+  const int out = x->index - info->ncarries - info->naccs;
+  return out >= 0 && info->outs[out] == OUT_STACK ? x->def->regions[0]->yields[info->ncarries + out] : NULL;
 }
 
 static FiniteClass finite_class(const Value *v, int depth) {
@@ -109,29 +85,20 @@ static FiniteClass finite_class(const Value *v, int depth) {
   }
   case OP_NEG:
   case OP_ABS: return finite_class(op->operands[0], depth - 1);
+  case OP_INDEX: {
+    const Value *element = stacked(op->operands[0]);
+    return element ? finite_class(element, depth - 1) : ASSUMED_FINITE;
+  }
   default: return ASSUMED_FINITE;
   }
-}
-
-Value *linear_product(Builder *b, Value *v, Value *factor) {
-  const ZeroClass z = zero_class(v, LOOK_DEPTH);
-  const FiniteClass f = z == NEVER_ZERO ? FINITE : finite_class(factor, LOOK_DEPTH);
-  const bool strong = (z == MASKED && f != FINITE) || (z == MAYBE_ZERO && f == MAYBE_INFINITE);
-  return build_binary(b, strong ? OP_MULZ : OP_MUL, v, factor);
-}
-
-Value *linear_quotient(Builder *b, Value *v, Value *divisor) {
-  double c;
-  const bool plain = (value_is_float_const(divisor, &c) && c != 0) || zero_class(v, LOOK_DEPTH) == NEVER_ZERO;
-  return build_binary(b, plain ? OP_DIV : OP_DIVZ, v, divisor);
 }
 
 /* ---- the rules */
 typedef struct Linear {
   Builder *b;
   const Op *op;
-  Kind kind;  /* of the result */
-  bool steep; /* v may be infinite */
+  Kind kind;         /* of the result */
+  Incoming incoming; /* v */
 } Linear;
 
 #define X (l->op->operands[0])
@@ -139,9 +106,20 @@ typedef struct Linear {
 #define R (l->op->results[0])
 #define RULE(code) static Value *linear_##code(const Linear *l, int k, Value *v)
 #define TIMES(factor) product(l, v, (factor))
-#define OVER(divisor) linear_quotient(l->b, v, (divisor))
+#define OVER(divisor) quotient(l, v, (divisor))
 static Value *product(const Linear *l, Value *v, Value *factor) {
-  return l->steep ? build_binary(l->b, OP_MULZ, v, factor) : linear_product(l->b, v, factor);
+  double c;
+  bool strong = true;
+  if (value_is_float_const(factor, &c) && isfinite(c))
+    strong = false;
+  else if (l->incoming == INCOMING_PLAIN)
+    strong = !never_zero(v, LOOK_DEPTH) && finite_class(factor, LOOK_DEPTH) == MAYBE_INFINITE;
+  return build_binary(l->b, strong ? OP_MULZ : OP_MUL, v, factor);
+}
+static Value *quotient(const Linear *l, Value *v, Value *divisor) {
+  double c;
+  const bool plain = (value_is_float_const(divisor, &c) && c != 0) || never_zero(v, LOOK_DEPTH);
+  return build_binary(l->b, plain ? OP_DIV : OP_DIVZ, v, divisor);
 }
 static Value *number(const Linear *l, double c) {
   return build_float(l->b, l->kind, c);
@@ -250,12 +228,12 @@ RULE(MULZ) {
 }
 /* y = a / b: v / b, and for b that times -y. */
 RULE(DIV) {
-  Value *quotient = OVER(Y);
-  return k ? neg(l, product(l, quotient, R)) : quotient;
+  Value *by_x = OVER(Y);
+  return k ? neg(l, product(l, by_x, R)) : by_x;
 }
 RULE(DIVZ) {
-  Value *quotient = build_binary(l->b, OP_DIVZ, v, Y);
-  return k ? neg(l, build_binary(l->b, OP_MULZ, quotient, R)) : quotient;
+  Value *by_x = build_binary(l->b, OP_DIVZ, v, Y);
+  return k ? neg(l, build_binary(l->b, OP_MULZ, by_x, R)) : by_x;
 }
 /* x - y trunc(x / y), x - y floor(x / y) */
 RULE(REM) {
@@ -313,19 +291,11 @@ static LinearRule *const rules[OP_COUNT] = {
 #undef OP
 };
 
-static Value *apply(Builder *b, const Op *op, int k, Value *v, bool steep) {
+Value *linear_apply(Builder *b, const Op *op, int k, Value *v, Incoming incoming) {
   if (!kind_is_float(op->operands[k]->type.kind) || !kind_is_float(op->results[0]->type.kind))
     return NULL;
   if (!rules[op->code])
     internal_error("'%s' is no scalar operation", op_info[op->code].name);
-  const Linear l = {.b = b, .op = op, .kind = op->results[0]->type.kind, .steep = steep};
+  const Linear l = {.b = b, .op = op, .kind = op->results[0]->type.kind, .incoming = incoming};
   return rules[op->code](&l, k, v);
-}
-
-Value *linear_apply(Builder *b, const Op *op, int k, Value *v) {
-  return apply(b, op, k, v, false);
-}
-
-Value *linear_apply_steep(Builder *b, const Op *op, int k, Value *v) {
-  return apply(b, op, k, v, true);
 }

@@ -6,15 +6,11 @@
 #define GRADC_PASSES_LINEAR_H
 #include "ir/build.h"
 
-/* v times the derivative of op's result with respect to operand k, in code added by b; the operands and the result of
-   `op` are read where the rule needs them.  NULL: that derivative is zero everywhere. */
-Value *linear_apply(Builder *b, const Op *op, int k, Value *v);
-/* The same for a v that may be infinite: 0 where the derivative is exactly 0, as the transpose, which meets that 0
-   first, has it. */
-Value *linear_apply_steep(Builder *b, const Op *op, int k, Value *v);
+/* What is known of v: that it is as any number; that it may be exactly 0 by construction (masks.c); that it may be
+   infinite, so that the derivative's own exact 0 decides, as in the transpose, which meets that 0 first. */
+typedef enum Incoming { INCOMING_PLAIN, INCOMING_MASKED, INCOMING_STEEP } Incoming;
 
-/* v * factor under the rule of exact zeros: mulz where v may be zero by construction (a branch of `where`, a filter) or
-   the factor may be infinite, the plain product where neither can matter. */
-Value *linear_product(Builder *b, Value *v, Value *factor);
-Value *linear_quotient(Builder *b, Value *v, Value *divisor);
+/* v times the derivative of op's result with respect to operand k, in code added by b, under the rule of exact zeros;
+   the operands and the result of `op` are read where the rule needs them.  NULL: that derivative is zero everywhere. */
+Value *linear_apply(Builder *b, const Op *op, int k, Value *v, Incoming incoming);
 #endif

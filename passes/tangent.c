@@ -64,7 +64,7 @@ static void tangent_scalar(Tangent *t, const Op *op) {
   here.results = &y;
   for (int k = 0; k < op->noperands; k++) {
     Value *x_dot = dot(t, op->operands[k]);
-    Value *part = x_dot ? linear_apply(&t->b, &here, k, x_dot) : NULL;
+    Value *part = x_dot ? linear_apply(&t->b, &here, k, x_dot, INCOMING_PLAIN) : NULL;
     if (part)
       y_dot = y_dot ? build_add(&t->b, y_dot, part) : part;
   }
