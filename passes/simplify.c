@@ -1,13 +1,14 @@
-/* Simplification: every body made anew through the folding and sharing builder, then dead code removed.
+/* Simplification: every body made anew through the folding and sharing builder, then dead code removed; equal
+   reductions are shared.
    Also the passes that are a copy with a hook: detach, and the end of the pipeline, prune. */
 #include "ir/raw.h"
 #include "passes/passes_internal.h"
+#include "passes/share.h"
 #include <string.h>
 
 /* A product of matrices, as the rules of linear algebra have it, with one that is all zeros: by the rule of exact zeros
    it is 0 whatever the other holds. */
-static bool drop_product(Builder *b, const Op *op, ValueMap *map, void *arg) {
-  (void)arg;
+static bool drop_product(Builder *b, const Op *op, ValueMap *map) {
   if (op->code != OP_CALL || !func_is_kernel(op->at.callee) || !strstr(op->at.callee->name, "_product_"))
     return false;
   for (int i = op->at.callee->nsizes; i < op->noperands; i++)
@@ -18,10 +19,14 @@ static bool drop_product(Builder *b, const Op *op, ValueMap *map, void *arg) {
   return false;
 }
 
+static bool simplify_op(Builder *b, const Op *op, ValueMap *map, void *share) {
+  return drop_product(b, op, map) || share_loop(share, b->module, op, map);
+}
+
 void func_simplify(Func *f) {
   if (func_is_underived(f) || f->is_extern)
     return;
-  func_rebuild(f, drop_product, NULL);
+  func_rebuild(f, simplify_op, share_new(f->module->arena));
   func_dce(f);
 }
 
