@@ -184,10 +184,12 @@ static void make_main(Gen *g) {
   g->trips = 1;
   g->work = 0;
   g->order = 0;
-  g->budget = 40 + pick(g, 110);
+  /* Most programs are small, which finds as much in a fraction of the time; some are large. */
+  const int size = pick(g, 10);
+  g->budget = size < 6 ? 12 + pick(g, 25) : size < 9 ? 30 + pick(g, 50) : 60 + pick(g, 90);
   make_params(g);
-  c->body = statements(g, 2 + pick(g, 6), 4);
-  g->budget += 20;
+  c->body = statements(g, size < 6 ? 1 + pick(g, 3) : 2 + pick(g, 6), 4);
+  g->budget += size < 6 ? 6 : 15;
   const int n = 1 + pick(g, 2);
   for (int i = 0; i < n; i++)
     vec_push(g->arena, c->results, real_expr(g, shape_any(g, SORT_REAL, 2), 3));
@@ -204,7 +206,7 @@ Case *case_generate(Arena *a, uint64_t seed, uint64_t number) {
   Gen g = {.arena = a, .c = c, .rng = {rng_next(&mix) ^ number * 0x9e3779b97f4a7c15u}};
   rng_next(&g.rng);
   c->seed = rng_next(&g.rng);
-  c->with = WITH_ALL;
+  c->with = chance(&g, 50) ? WITH_ALL : WITH_VJP | WITH_JVP;
   c->narrow = g.narrow = chance(&g, 8);
   c->helpers = node_list(a);
   const int n = pick(&g, 3);
