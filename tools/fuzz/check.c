@@ -19,13 +19,15 @@ const char *const verdict_name[VERDICT_COUNT] = {
 typedef enum Called {
   CALL_F,
   CALL_VJP,
+  CALL_ADDED, /* into zeros: the same */
   CALL_JVP,
   CALL_GRADIENT,
   CALL_GRADIENT_JVP,
   CALL_GRADIENT_VJP,
   CALL_COUNT
 } Called;
-static const char *const symbols[CALL_COUNT] = {"f", "f_vjp", "f_jvp", "gradient", "gradient_jvp", "gradient_vjp"};
+static const char *const symbols[CALL_COUNT] = {"f",        "f_vjp",        "f_added",     "f_jvp",
+                                                "gradient", "gradient_jvp", "gradient_vjp"};
 
 typedef struct Checker {
   Arena arena;
@@ -122,7 +124,7 @@ static void refused(Checker *k, Way w) {
 
 /* Compiling is what costs the most: of a program one function is compiled. */
 static const char *compiled_one(const Checker *k) {
-  static const Called choices[] = {CALL_F, CALL_VJP, CALL_VJP, CALL_JVP, CALL_GRADIENT_JVP, CALL_GRADIENT_VJP};
+  static const Called choices[] = {CALL_F, CALL_VJP, CALL_ADDED, CALL_JVP, CALL_GRADIENT_JVP, CALL_GRADIENT_VJP};
   const int n = sizeof choices / sizeof *choices;
   for (int i = 0; i < n; i++) {
     const Called c = choices[(k->c->seed + (uint64_t)i) % (uint64_t)n];
@@ -334,6 +336,11 @@ static void check_first(Checker *k) {
   k->seeds = random_ones(k, inputs, "seeds");
   if (has(k, CALL_VJP))
     call_reference(k, CALL_VJP, joined(k, k->args[CALL_F], k->weights));
+  if (has(k, CALL_ADDED) && good(k, CALL_VJP)) {
+    k->called[CALL_ADDED] = true;
+    k->args[CALL_ADDED] = k->args[CALL_VJP];
+    k->answers[CALL_ADDED] = k->answers[CALL_VJP];
+  }
   if (has(k, CALL_JVP))
     call_reference(k, CALL_JVP, joined(k, k->args[CALL_F], k->directions));
   if (good(k, CALL_VJP) && good(k, CALL_JVP))

@@ -110,6 +110,7 @@ Slope slope_find(double (*change)(void *arg, double h), void *arg, double expect
   if (best < 0)
     return (Slope){UNDECIDED, NAN};
   const double off = fabs(slopes[best] - expected), kink = fabs(lefts[best + 1] - rights[best + 1]);
-  const bool sure = least < 0.01 * off && least < 1e-4 * fabs(slopes[best]) + 1e-8 * magnitude && off > 1e-5 * magnitude && kink < 0.2 * off;
+  const bool sure = least < 0.01 * off && least < 1e-4 * fabs(slopes[best]) + 1e-8 * magnitude &&
+                    off > 1e-5 * magnitude && kink < 0.2 * off;
   return (Slope){sure ? WRONG_SLOPE : UNDECIDED, slopes[best]};
 }

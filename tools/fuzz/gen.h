@@ -20,13 +20,13 @@ typedef struct Function {
   int nparams;
   Shape params[MAX_PARAMS];
   const char *param_names[MAX_PARAMS];
-  const Dim *below[MAX_PARAMS];    /* integers */
-  bool is_function[MAX_PARAMS];    /* a parameter fn(u: real, w: real) -> real */
+  const Dim *below[MAX_PARAMS]; /* integers */
+  bool is_function[MAX_PARAMS]; /* a parameter fn(u: real, w: real) -> real */
   int nresults;
   Shape results[MAX_RESULTS];
   int nsymbols;
   Dim *symbols[MAX_SYMBOLS];
-  bool nested;    /* in a loop or branch: what is declared there is lost behind it */
+  bool nested; /* in a loop or branch: what is declared there is lost behind it */
   int order;   /* of derivatives inside */
   double work; /* iterations */
 } Function;
@@ -40,7 +40,7 @@ typedef struct Gen {
   int barrier; /* variables before it cannot be assigned: they are outside an iteration or a function */
   VEC(Function) functions;
   VEC(Var) records; /* structures of fields a, of this shape, and b */
-  VEC(Dim *) dims; /* all that were ever made */
+  VEC(Dim *) dims;  /* all that were ever made */
   Dim *symbols[MAX_SYMBOLS];
   int nsymbols;
   int names;
@@ -108,13 +108,14 @@ typedef struct Row {
 } Row;
 Node *produce(Gen *g, const Row *rows, int n, Shape s, int depth);
 Production make_comprehension, make_matmul, make_shaped, make_gather, make_slice, make_scan, make_axis_reduction,
-    make_filled, make_linalg;                                                    /* gen_tensor.c: rank > 0 */
-Production make_reduction, make_builtin_reduction, make_element;                 /* gen_reduce.c */
-Production make_call, make_grad, make_jvp, make_vjp, make_hvp, make_jacobian, make_hessian, make_lambda_grad; /* gen_call.c */
+    make_filled, make_linalg;                                                          /* gen_tensor.c: rank > 0 */
+Production make_reduction, make_builtin_reduction, make_element, make_tuple_reduction; /* gen_reduce.c */
+Production make_call, make_grad, make_jvp, make_vjp, make_hvp, make_jacobian, make_hessian,
+    make_lambda_grad; /* gen_call.c */
 
 /* ---- gen_function.c: functions that later ones may call and differentiate */
 void make_helper(Gen *g);
-void make_ruled(Gen *g);
+void make_idiom(Gen *g);
 void symbols_begin(Gen *g, const char *const *names, int n, const int64_t *values);
 
 /* ---- gen_statement.c */

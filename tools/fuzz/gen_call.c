@@ -46,12 +46,15 @@ typedef struct Call {
   Node *kids[10];
   int nkids;
   const char *text; /* "$0, $1" */
+  int named_from;   /* arguments from this one on are named; 0 for none */
 } Call;
 
 static bool add(Gen *g, Call *c, Node *kid) {
   if (!kid)
     return false;
-  c->text = TEXT(g, "%s%s$%d", c->text ? c->text : "", c->text ? ", " : "", c->nkids);
+  const bool named = c->named_from && c->nkids >= c->named_from;
+  c->text = TEXT(g, "%s%s%s%s$%d", c->text ? c->text : "", c->text ? ", " : "",
+                 named ? c->f->param_names[c->nkids] : "", named ? " = " : "", c->nkids);
   c->kids[c->nkids++] = kid;
   return true;
 }
@@ -66,7 +69,8 @@ static Node *lambda(Gen *g, int depth) {
   g->barrier = g->vars.n;
   g->loop_depth = 0;
   g->trips *= 4;
-  Node *body = NODE(g, REAL, chance(g, 50) ? "($0 * $1)" : "($0 + $1)", real_expr(g, REAL, depth - 1), total(g, mark, true));
+  Node *body =
+      NODE(g, REAL, chance(g, 50) ? "($0 * $1)" : "($0 + $1)", real_expr(g, REAL, depth - 1), total(g, mark, true));
   g->vars.n = mark;
   g->barrier = barrier;
   g->loop_depth = loop_depth;
@@ -115,6 +119,7 @@ Node *make_call(Gen *g, Shape s, int depth) {
   if (!begin(g, &c, 0))
     return NULL;
   const int r = pick(g, c.f->nresults);
+  c.named_from = chance(g, 15);
   if (!unify(c.f, c.f->results[r], s, &c.sizes) || !settle(g, c.f, &c.sizes) || !add_arguments(g, &c, depth))
     return NULL;
   if (c.f->nresults == 2)
@@ -161,6 +166,11 @@ Node *make_grad(Gen *g, Shape s, int depth) {
     return end(g, &c, 1, s,
                TEXT(g, "{ let (%s, d) = value_and_grad(%s, wrt = %s)(%s); d * r0 }", values, c.f->name, p, c.text));
   }
+  const int j = chance(g, 25) ? any_real_param(g, c.f) : i;
+  if (j != i) /* the same, of two */
+    return end(
+        g, &c, 1, s,
+        TEXT(g, "{ let (_, d) = grad(%s, wrt = (%s, %s)%s)(%s); d }", c.f->name, c.f->param_names[j], p, mode, c.text));
   return end(g, &c, 1, s, TEXT(g, "grad(%s, wrt = %s%s)(%s)", c.f->name, p, mode, c.text));
 }
 
@@ -245,7 +255,8 @@ Node *make_lambda_grad(Gen *g, Shape s, int depth) {
   g->trips *= 3;
   g->nested = false;
   Node *list = statements(g, pick(g, 3), depth - 1);
-  Node *body = NODE(g, REAL, chance(g, 50) ? "($0 * $1)" : "($0 + $1)", real_expr(g, REAL, depth - 1), total(g, mark, true));
+  Node *body =
+      NODE(g, REAL, chance(g, 50) ? "($0 * $1)" : "($0 + $1)", real_expr(g, REAL, depth - 1), total(g, mark, true));
   g->nested = nested;
   g->vars.n = mark;
   g->barrier = barrier;

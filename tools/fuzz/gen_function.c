@@ -58,6 +58,43 @@ static Node *result_value(Gen *g, Shape s) {
   return NODE(g, s, chance(g, 50) ? "($0 + $1)" : "($0 * $1)", real_expr(g, s, 3), total(g, 0, true));
 }
 
+/* "$head0, $head1, .." with a number from 0 to n - 1 each. */
+static const char *numbered(Gen *g, const char *stem, int n) {
+  const char *text = "";
+  for (int i = 0; i < n; i++)
+    text = TEXT(g, "%s%s%s%d", text, i ? ", " : "", stem, i);
+  return text;
+}
+
+static const char *tuple_of(Gen *g, const char *stem, int n) {
+  return n == 1 ? numbered(g, stem, n) : TEXT(g, "(%s)", numbered(g, stem, n));
+}
+
+/* f with rules that call the derivatives of a function of the same body: of one mode or of both. */
+static const char *rules_of(Gen *g, const Function *f, const char *plain) {
+  const char *names = "", *text = "", *blanks = f->nresults == 2 ? "_, _" : "_";
+  for (int i = 0; i < f->nparams; i++)
+    names = TEXT(g, "%s%s%s", names, i ? ", " : "", f->param_names[i]);
+  const int which = pick(g, 3);
+  const char *results = numbered(g, "r", f->nresults);
+  if (which != 1)
+    text = TEXT(g, "vjp %s(%s -> %s; %s) {\n  let (%s, %s) = vjp(%s)(%s, %s);\n  %s\n}\n", f->name, names, results,
+                numbered(g, "s", f->nresults), blanks, numbered(g, "c", f->nparams), plain, names,
+                numbered(g, "s", f->nresults), tuple_of(g, "c", f->nparams));
+  if (which != 0)
+    text = TEXT(g, "%sjvp %s(%s -> %s; %s) {\n  let (%s, %s) = jvp(%s)(%s, %s);\n  %s\n}\n", text, f->name, names,
+                results, numbered(g, "t", f->nparams), blanks, numbered(g, "d", f->nresults), plain, names,
+                numbered(g, "t", f->nparams), tuple_of(g, "d", f->nresults));
+  return text;
+}
+
+static bool may_have_rules(const Gen *g, const Function *f) {
+  bool good = g->order == 0;
+  for (int i = 0; i < f->nparams; i++)
+    good &= !f->is_function[i] && f->params[i].sort == SORT_REAL;
+  return good;
+}
+
 void make_helper(Gen *g) {
   Function f;
   const int before = g->functions.n;
@@ -82,9 +119,20 @@ void make_helper(Gen *g) {
     value = NODE(g, f.results[0], "($0, $1)", value, result_value(g, f.results[1]));
     type = TEXT(g, "(%s, %s)", type, shape_text(g->arena, f.results[1]));
   }
+  const char *params = param_list(g, &f), *rules = "";
+  if (may_have_rules(g, &f) && chance(g, 25)) {
+    const char *plain = TEXT(g, "%s_plain", f.name);
+    rules = TEXT(g, "fn %s(%s) -> %s { %s(", f.name, params, type, plain);
+    for (int i = 0; i < f.nparams; i++)
+      rules = TEXT(g, "%s%s%s", rules, i ? ", " : "", f.param_names[i]);
+    rules = TEXT(g, "%s) }\n%s", rules, rules_of(g, &f, plain));
+    g->order = 1;
+  }
   Node *body = node_list(g->arena);
   node_push(g->arena, body,
-            NODE(g, STATEMENT, TEXT(g, "fn %s(%s) -> %s {\n$0$1\n}\n", f.name, param_list(g, &f), type), list, value));
+            NODE(g, STATEMENT,
+                 TEXT(g, "fn %s%s(%s) -> %s {\n$0$1\n}\n%s", f.name, *rules ? "_plain" : "", params, type, rules), list,
+                 value));
   node_push(g->arena, g->c->helpers, body);
   f.order = g->order;
   f.work = g->work;
@@ -92,22 +140,69 @@ void make_helper(Gen *g) {
   vec_push(g->arena, g->functions, f);
 }
 
-/* Functions with rules of their own, which are right: of one or of both modes. */
-typedef struct Rule {
-  const char *params, *body, *vjp, *jvp;
+/* What does not come of trees: functions with rules that are right, and forms of the language that take several
+   functions.  The name is $; the result is a scalar. */
+typedef struct Idiom {
+  const char *text, *vjp, *jvp;
   int nparams;
   bool tensor; /* the first parameter is real[p] */
-} Rule;
-static const Rule rules[] = {
-    {"x: real, y: real", "x * y + sin(x)", "(x, y -> z; dz) { (dz * (y + cos(x)), dz * x) }",
-     "(x, y -> z; dx, dy) { dx * (y + cos(x)) + dy * x }", 2, false},
-    {"x: real", "exp(-(x * x))", "(x -> z; dz) { -2.0 * x * z * dz }", "(x -> z; dx) { -2.0 * x * z * dx }", 1, false},
-    {"x: real[p], y: real", "sum(x * x) * y", "(x, y -> z; dz) { (dz * 2.0 * y * x, dz * sum(x * x)) }",
-     "(x, y -> z; dx, dy) { 2.0 * y * dot(x, dx) + sum(x * x) * dy }", 2, true}};
+} Idiom;
+static const Idiom idioms[] = {
+    {"fn $(x: real, y: real) -> real { x * y + sin(x) }", "vjp $(x, y -> z; dz) { (dz * (y + cos(x)), dz * x) }",
+     "jvp $(x, y -> z; dx, dy) { dx * (y + cos(x)) + dy * x }", 2, false},
+    {"fn $(x: real) -> real { exp(-(x * x)) }", "vjp $(x -> z; dz) { -2.0 * x * z * dz }",
+     "jvp $(x -> z; dx) { -2.0 * x * z * dx }", 1, false},
+    {"fn $(x: real[p], y: real) -> real { sum(x * x) * y }",
+     "vjp $(x, y -> z; dz) { (dz * 2.0 * y * x, dz * sum(x * x)) }",
+     "jvp $(x, y -> z; dx, dy) { 2.0 * y * dot(x, dx) + sum(x * x) * dy }", 2, true},
+    /* generic, with arguments by name */
+    {"fn $_of<T>(x: T[p], y: T) -> T { sum[i: sin(T(2) * x[i]) * y] }\n"
+     "fn $(x: real[p], y: real) -> real { $_of(x, y = 0.5 * y) + $_of(y = y, x = cos(x)) }",
+     NULL, NULL, 2, true},
+    /* a size that falls */
+    {"fn $_det[k](a: real[k, k]) -> real {\n  if k == 0 { real(1) } else {\n"
+     "    sum[j: if j % 2 == 0 { a[0, j] } else { -a[0, j] } * $_det[k - 1]("
+     "[for r < k - 1, c < k - 1: a[r + 1, if c < j { c } else { c + 1 }]])]\n  }\n}\n"
+     "fn $(x: real, y: real) -> real { $_det[3]([for i < 3, j < 3: sin(x * i + j) + y * real(i * j)]) }",
+     NULL, NULL, 2, false},
+    /* functions passed on, and differentiated */
+    {"fn $_step(f: fn(u: real) -> real, x: real) -> real { 0.5 * f(x) - 0.1 * grad(f)(x) }\n"
+     "fn $_twice(f: fn(u: real) -> real, x: real) -> real { $_step(fn(u: real) { $_step(f, u) * cos(u) }, x) + f(x) }\n"
+     "fn $(x: real, y: real) -> real { $_twice(fn(u: real) { sin(u * y) + u }, x) }",
+     NULL, NULL, 2, false},
+    /* structs in, out, in a loop, and differentiated by their fields */
+    {"struct $_S[p] { a: real[p], b: real }\n"
+     "fn $_move(s: $_S[p], h: real) -> $_S[p] {\n  var u = s;\n  u.a -= h * grad($_cost, wrt = s.a)(s);\n"
+     "  u.b += h * sum(u.a);\n  if p > 1 { u.a[1] = tanh(u.a[0]); }\n  u\n}\n"
+     "fn $_cost(s: $_S[p]) -> real { sum(sqr(sin(s.a))) * s.b }\n"
+     "fn $(x: real[p], y: real) -> real {\n  var s = $_S(x, b = y);\n  for t in 0..3 { s = $_move(s, 0.1); }\n"
+     "  let (da, db) = grad($_cost)(s);\n  sum(da * s.a) + db * s.b\n}",
+     NULL, NULL, 2, true},
+    /* several of wrt, and results of jacobians and hessians for each pair */
+    {"fn $_f(x: real[p], y: real) -> (real, real[p]) { (sum(sin(x) * y), x * cos(y)) }\n"
+     "fn $_g(x: real[p], y: real) -> real { sum(exp(-sqr(x)) * y * y) }\n"
+     "fn $(x: real[p], y: real) -> real {\n  let (a, b, c, d) = jacobian($_f)(x, y);\n"
+     "  let (e, f, g, h) = hessian($_g)(x, y);\n  let (q, r) = hvp($_g, wrt = (x, y))(x, y, x, y);\n"
+     "  sum(a) * b + sum(c) * sum(d) + 0.1 * sum(e) + dot(f, g) + h + dot(q, x) * r\n}",
+     NULL, NULL, 2, true},
+    /* the library */
+    {"fn $(x: real, y: real) -> real { newton(fn(u: real) { u * u * u + u * (1.5 + cos(y)) - x }, x, 1e-6) }", NULL,
+     NULL, 2, false},
+    {"fn $(x: real[p], y: real) -> real {\n"
+     "  let z = rk4(fn(t: real, u: real[p]) { -sin(u) * (1.2 + cos(y * t)) }, x, 0.0, 0.5, 3);\n  sum(z * z)\n}",
+     NULL, NULL, 2, true},
+};
 
-void make_ruled(Gen *g) {
+static const char *with_name(Gen *g, const char *template, const char *name) {
+  Text t = {.arena = g->arena};
+  for (; *template; template ++)
+    *template == '$' ? text_printf(&t, "%s", name) : text_printf(&t, "%c", *template);
+  return text_end(&t);
+}
+
+void make_idiom(Gen *g) {
   Function f;
-  const Rule *r = &rules[pick(g, 3)];
+  const Idiom *r = &idioms[pick(g, sizeof idioms / sizeof *idioms)];
   function_begin(g, &f, r->tensor);
   static const char *const names[] = {"x", "y"};
   f.nparams = r->nparams;
@@ -116,13 +211,14 @@ void make_ruled(Gen *g) {
     f.param_names[i] = names[i];
   }
   f.results[0] = REAL;
-  f.work = 10;
+  f.work = r->vjp ? 10 : 60;
+  f.order = r->vjp ? 0 : 1;
   const int which = pick(g, 3);
-  const char *text = TEXT(g, "fn %s(%s) -> real { %s }\n", f.name, r->params, r->body);
-  if (which != 1)
-    text = TEXT(g, "%svjp %s%s\n", text, f.name, r->vjp);
-  if (which != 0)
-    text = TEXT(g, "%sjvp %s%s\n", text, f.name, r->jvp);
+  const char *text = TEXT(g, "%s\n", with_name(g, r->text, f.name));
+  if (r->vjp && which != 1)
+    text = TEXT(g, "%s%s\n", text, with_name(g, r->vjp, f.name));
+  if (r->jvp && which != 0)
+    text = TEXT(g, "%s%s\n", text, with_name(g, r->jvp, f.name));
   node_push(g->arena, g->c->helpers, LEAF(g, STATEMENT, text));
   vec_push(g->arena, g->functions, f);
 }

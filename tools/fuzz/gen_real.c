@@ -193,6 +193,10 @@ static Node *make_stopped(Gen *g, Shape s, int depth) {
 }
 
 static Node *make_cast(Gen *g, Shape s, int depth) {
+  if (chance(g, 25)) { /* through the other kind: of f64 differences see nothing but its rounding */
+    g->rough |= !g->narrow;
+    return NODE(g, s, g->narrow ? "f32(sin(f64($0)))" : "f64(sin(f32($0)))", real_expr(g, s, depth - 1));
+  }
   return s.rank ? NULL : NODE(g, s, "(real($0) * 0.25)", int_expr(g, depth - 1));
 }
 
@@ -223,24 +227,48 @@ static const Row scalar_rows[] = {{14, make_unary},
                                   {3, make_block},
                                   {16, make_reduction},
                                   {6, make_builtin_reduction},
+                                  {2, make_tuple_reduction},
                                   {8, make_element},
                                   {5, make_call},
                                   {3, make_grad},
                                   {2, make_jvp},
                                   {2, make_vjp},
-                                  {2, make_hvp}, {2, make_hessian}, {2, make_jacobian},
+                                  {2, make_hvp},
+                                  {2, make_hessian},
+                                  {2, make_jacobian},
                                   {3, make_lambda_grad},
                                   {3, make_cast},
                                   {6, make_leaf},
                                   {1, make_stopped},
                                   {1, make_linalg}};
-static const Row tensor_rows[] = {
-    {10, make_unary}, {14, make_binary},        {4, make_where},     {2, make_if},
-    {3, make_block},  {26, make_comprehension}, {4, make_reduction}, {3, make_element},
-    {4, make_call},   {4, make_grad},           {2, make_jvp},       {2, make_vjp},
-    {2, make_hvp}, {2, make_hessian}, {2, make_jacobian},    {3, make_lambda_grad},    {7, make_matmul},    {6, make_shaped},
-    {5, make_gather}, {4, make_slice},          {4, make_scan},      {3, make_axis_reduction},
-    {2, make_filled}, {6, make_leaf},           {1, make_stopped},   {2, make_linalg}};
+static const Row tensor_rows[] = {{10, make_unary},
+                                  {14, make_binary},
+                                  {4, make_where},
+                                  {2, make_if},
+                                  {3, make_block},
+                                  {26, make_comprehension},
+                                  {4, make_reduction},
+                                  {1, make_tuple_reduction},
+                                  {3, make_element},
+                                  {4, make_call},
+                                  {4, make_grad},
+                                  {2, make_jvp},
+                                  {2, make_vjp},
+                                  {2, make_hvp},
+                                  {2, make_hessian},
+                                  {2, make_jacobian},
+                                  {3, make_lambda_grad},
+                                  {7, make_matmul},
+                                  {6, make_shaped},
+                                  {5, make_gather},
+                                  {4, make_slice},
+                                  {4, make_scan},
+                                  {3, make_axis_reduction},
+                                  {2, make_filled},
+                                  {1, make_cast},
+                                  {6, make_leaf},
+                                  {1, make_stopped},
+                                  {2, make_linalg}};
 
 Node *real_expr(Gen *g, Shape s, int depth) {
   const double work = g->trips * (double)shape_count(s);

@@ -55,6 +55,38 @@ Node *make_reduction(Gen *g, Shape s, int depth) {
   return out;
 }
 
+/* A reduction to a tuple; the place of an extremum over two ranges. */
+Node *make_tuple_reduction(Gen *g, Shape s, int depth) {
+  static const char *const tuples[] = {"{ let (r, t) = sum[$0: ($1, $2)]; r * sin(t) }",
+                                       "{ let (r, t) = max[$0: ($1, $2)]; r - 0.5 * t }",
+                                       "{ let (r, t) = mean[$0: ($1, $2)]; 0.3 * r + t }",
+                                       "{ let (r, t) = sum[$0 if $3: ($1, $2)]; r - t }"},
+                           *const places[] = {"{ let (r, t) = argmax[$0, $1: $2]; real(r) * 0.1 + real(t) }",
+                                              "{ let (r, t) = argmin[$0, $1: $2]; real(r - t) * 0.2 }"};
+  const int mark = g->vars.n, barrier = g->barrier, loop_depth = g->loop_depth;
+  const double trips = g->trips;
+  RangeText r[2];
+  const bool place = !s.rank && chance(g, 20);
+  bool good = range_free(g, depth - 1, &r[0]) && r[0].never_empty;
+  g->trips *= good ? r[0].trips : 1;
+  if (good && place && (good = range_free(g, depth - 1, &r[1]) && r[1].never_empty))
+    g->trips *= r[1].trips;
+  Node *out = NULL;
+  if (good) {
+    g->barrier = g->vars.n;
+    g->loop_depth = 0;
+    Node *body = real_expr(g, s, depth - 1);
+    out = place ? NODE(g, s, places[pick(g, 2)], r[0].node, r[1].node, body)
+                : NODE(g, s, tuples[pick(g, 4)], r[0].node, body, real_expr(g, s, depth - 1),
+                       bool_expr(g, BOOL, depth - 1));
+  }
+  g->vars.n = mark;
+  g->barrier = barrier;
+  g->loop_depth = loop_depth;
+  g->trips = trips;
+  return out;
+}
+
 Node *make_builtin_reduction(Gen *g, Shape s, int depth) {
   static const char *const texts[] = {
       "sum($0)",       "mean($0)",     "max($0)", "min($0)",        "norm($0)",

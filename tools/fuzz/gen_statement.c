@@ -50,8 +50,17 @@ static Node *make_let(Gen *g, int depth) {
     return NODE(g, STATEMENT, TEXT(g, "let %s = $0;", k), value);
   }
   const Shape s = shape_any(g, SORT_REAL, 3);
-  Node *value = real_expr(g, s, depth - 1);
   const char *v = name_new(g, "v");
+  Node *defined = s.rank && chance(g, 15) ? make_comprehension(g, s, depth - 1) : NULL;
+  if (defined) { /* "[for ranges: body]" as "let v[ranges] = body;" */
+    const char *ranges = defined->text + strlen("[for "), *colon = strrchr(ranges, ':');
+    var_add(g, v, s, NULL);
+    defined->shape = STATEMENT;
+    defined->text = TEXT(g, "let %s[%.*s] = %.*s;", v, (int)(colon - ranges), ranges,
+                         (int)strlen(colon) - 3 /* ": " and "]" */, colon + 2);
+    return defined;
+  }
+  Node *value = real_expr(g, s, depth - 1);
   const bool typed = chance(g, 50);
   if (chance(g, 10)) {
     const Shape t = shape_any(g, SORT_REAL, 1);
@@ -215,15 +224,19 @@ static bool dependent_head(Gen *g, const char *t, ForHead *head) {
 }
 
 static void plain_head(Gen *g, const char *t, ForHead *head) {
-  static const char *const heads[] = {"for %s in 0..%s",       "for %s in 0..%s",
-                                      "for %s in 0..%s",       "for %s in %s - 1..-1 by -1",
-                                      "for %s in 0..%s by 2",  "for %s in 1..%s",
-                                      "for %s in 0..%s checkpoint", "for %s in 0..%s checkpoint(2)",
-                                      "for %s in %s - 1..-1 by -3", "for %s in 2..%s checkpoint(3)"};
+  static const char *const heads[] = {"for %s in 0..%s",
+                                      "for %s in 0..%s",
+                                      "for %s in 0..%s",
+                                      "for %s in %s - 1..-1 by -1",
+                                      "for %s in 0..%s by 2",
+                                      "for %s in 1..%s",
+                                      "for %s in 0..%s checkpoint",
+                                      "for %s in 0..%s checkpoint(2)",
+                                      "for %s in %s - 1..-1 by -3",
+                                      "for %s in 2..%s checkpoint(3)"};
   const Dim *d = dim_any(g);
-  *head = (ForHead){.text = TEXT(g, heads[pick(g, 10)], t, d->text),
-                    .below = d,
-                    .trips = d->value > 0 ? (double)d->value : 1};
+  *head = (ForHead){
+      .text = TEXT(g, heads[pick(g, 10)], t, d->text), .below = d, .trips = d->value > 0 ? (double)d->value : 1};
 }
 
 static Node *make_for(Gen *g, int depth) {
@@ -350,8 +363,7 @@ Node *make_block(Gen *g, Shape s, int depth) {
   if (state) {
     Node *value = chance(g, 40) ? leaf(g, s) : real_expr(g, s, depth - 1);
     v = name_new(g, "v");
-    node_push(g->arena, first,
-              NODE(g, STATEMENT, TEXT(g, "var %s: %s = $0;", v, shape_text(g->arena, s)), value));
+    node_push(g->arena, first, NODE(g, STATEMENT, TEXT(g, "var %s: %s = $0;", v, shape_text(g->arena, s)), value));
     var_assignable(g, v, s);
   }
   g->nested = state;

@@ -127,16 +127,46 @@ Node *make_gather(Gen *g, Shape s, int depth) {
   if (!index)
     return NULL;
   const Shape source = shape_prepend(from, shape_drop(s, 1));
+  if (s.rank == 2 && chance(g, 30)) /* columns, and single elements of all rows */
+    return NODE(g, s, "{ let gathered = $0; gathered[:, $1].T }",
+                real_expr(g, shape2(SORT_REAL, s.dims[1], from), depth - 1), index);
+  if (s.rank == 1 && chance(g, 30)) {
+    const Dim *other = dim_any(g);
+    Node *second = index_below(g, other, 2);
+    if (second)
+      return NODE(
+          g, s, chance(g, 50) ? "{ let gathered = $0; gathered[$1, $2] }" : "{ let gathered = $0.T; gathered[$2, $1] }",
+          real_expr(g, shape2(SORT_REAL, from, other), depth - 1), index, second);
+  }
   const Var *v = var_of(g, source, false);
   if (!v)
     return NODE(g, s, "{ let gathered = $0; gathered[$1] }", real_expr(g, source, depth - 1), index);
   return NODE(g, s, TEXT(g, "%s[$0]", v->name), index);
 }
 
+/* A window whose place an index gives, or every second element: of constant sizes. */
+static Node *window(Gen *g, Shape s, int depth, const char *after) {
+  const int n = (int)s.dims[0]->value, more = 1 + pick(g, 3);
+  if (s.dims[0]->symbol >= 0 || s.dims[0]->base >= 0 || n < 1 || n > 7)
+    return NULL;
+  if (chance(g, 40)) {
+    const bool even = chance(g, 50);
+    const Shape source = shape_prepend(dim_constant(g, even ? 2 * n : 2 * n - 1), shape_drop(s, 1));
+    return NODE(g, s, TEXT(g, "{ let sliced = $0; sliced[%s%s] }", even && chance(g, 50) ? "1::2" : "::2", after),
+                real_expr(g, source, depth - 1));
+  }
+  Node *at = index_below(g, dim_constant(g, more + 1), 2);
+  return NODE(g, s, TEXT(g, "{ let sliced = $0; let at = $1; sliced[at:at + %d%s] }", n, after),
+              real_expr(g, shape_prepend(dim_constant(g, n + more), shape_drop(s, 1)), depth - 1), at);
+}
+
 Node *make_slice(Gen *g, Shape s, int depth) {
   if (!s.rank)
     return NULL;
   static const char *const after[] = {"", ", :", ", :, :"};
+  Node *moved = chance(g, 40) ? window(g, s, depth, after[s.rank - 1]) : NULL;
+  if (moved)
+    return moved;
   const Dim *longer = dim_plus(g, s.dims[0], 1 + pick(g, 2));
   if (!longer || chance(g, 30))
     return NODE(g, s, TEXT(g, "{ let sliced = $0; sliced[::-1%s] }", after[s.rank - 1]), real_expr(g, s, depth - 1));
@@ -156,13 +186,14 @@ Node *make_scan(Gen *g, Shape s, int depth) {
                                       "roll($0, 1, axis = %d)",
                                       "log_softmax($0, axis = %d)",
                                       "cumprod(0.6 + 0.5 * sin($0), axis = %d)",
-                                      "roll($0, -2, axis = %d)"};
+                                      "roll($0, -2, axis = %d)",
+                                      "{ let all = $0; all / (2.0 + norm(all, axis = %d, keep = true)) }"};
   if (!s.rank)
     return NULL;
   const int axis = pick(g, s.rank);
   if (s.dims[axis]->value <= 0)
     return NULL;
-  return NODE(g, s, TEXT(g, texts[pick(g, 8)], axis), real_expr(g, s, depth - 1));
+  return NODE(g, s, TEXT(g, texts[pick(g, 9)], axis), real_expr(g, s, depth - 1));
 }
 
 Node *make_axis_reduction(Gen *g, Shape s, int depth) {
@@ -234,8 +265,16 @@ static Node *spread(Gen *g, Shape s, int depth) {
     static const char *const texts[] = {"tril($0)", "triu($0, 1)", "tril($0, -1)"};
     if (chance(g, 30))
       return NODE(g, s, "diag($0)", real_expr(g, shape1(SORT_REAL, s.dims[0]), depth - 1));
+    if (s.dims[0]->value == 4 && s.dims[0]->symbol < 0 && s.dims[0]->base < 0 && chance(g, 50)) {
+      const Shape two = shape2(SORT_REAL, dim_constant(g, 2), dim_constant(g, 2));
+      return NODE(g, s, "kron($0, $1)", real_expr(g, two, depth - 1), real_expr(g, two, depth - 1));
+    }
     return NODE(g, s, texts[pick(g, 3)], real_expr(g, s, depth - 1));
   }
+  if (s.rank == 1 && s.dims[0]->value == 3 && s.dims[0]->symbol < 0 && s.dims[0]->base < 0 && chance(g, 40))
+    return NODE(g, s, "cross($0, $1)", real_expr(g, s, depth - 1), real_expr(g, s, depth - 1));
+  if (s.rank == 1 && chance(g, 20))
+    return NODE(g, s, "{ let keys = $0; keys[argsort(keys)] }", real_expr(g, s, depth - 1));
   if (s.rank == 1 && chance(g, 40))
     return NODE(g, s, "diag($0)", real_expr(g, shape2(SORT_REAL, s.dims[0], s.dims[0]), depth - 1));
   const char *sizes = "";
@@ -264,18 +303,41 @@ Node *make_shaped(Gen *g, Shape s, int depth) {
   }
 }
 
-/* ---- linear algebra, of matrices far from singular */
+/* ---- linear algebra, of matrices far from singular, and with eigenvalues far from each other */
+static Node *decomposed(Gen *g, Shape s, const char *matrix, Node *m) {
+  static const char *const scalars[] = {"logdet(%s)", "(0.1 * det(%s))", "{ let (_, l) = slogdet(%s); l }",
+                                        "{ let (_, s, _) = svd(%s); sum(s) }"},
+                           *const pairs[] = {
+                               "{ let (q, r) = qr(%s); q @ r * 0.5 + abs(r) }",
+                               "{ let (w, v) = eigh(%s + 3.0 * diag([for i < %s: real(i)])); v @ diag(sin(w)) @ v.T }",
+                               "{ let (u, s, v) = svd(%s + 3.0 * diag([for i < %s: real(i)])); u @ diag(sin(s)) @ v }"};
+  const char *n = s.rank ? s.dims[0]->text : "", *text;
+  switch (s.rank) {
+  case 0: return NODE(g, s, TEXT(g, scalars[pick(g, 4)], matrix), m);
+  case 1: text = "{ let (w, _) = eigh(%s + 3.0 * diag([for i < %s: real(i)])); w }"; break;
+  default: text = pairs[pick(g, 3)]; break;
+  }
+  return NODE(g, s, TEXT(g, text, matrix, n), m);
+}
+
 Node *make_linalg(Gen *g, Shape s, int depth) {
+  static const char *const vectors[] = {"solve(%s, $1)", "solve_triangular(%s, $1)",
+                                        "solve_triangular(%s, $1, upper = true, trans = true)",
+                                        "solve_triangular(%s, $1, unit = true)", "lstsq(%s, $1)"},
+                           *const matrices[] = {"inv(%s)",
+                                                "{ let m = %s; cholesky(m + m.T) }",
+                                                "(0.1 * expm(%s))",
+                                                "{ let m = %s; cholesky(m + m.T, upper = true) }",
+                                                "{ let m = %s; solve(m, m.T) }",
+                                                "{ let m = %s; solve_triangular(m, m.T, trans = true) }"};
   const Dim *n = s.rank ? s.dims[0] : dim_constant(g, 1 + pick(g, 4));
   if (n->value < 1 || n->value > 5 || s.rank > 2 || (s.rank == 2 && s.dims[1] != n) || g->trips > 20)
     return NULL;
   Node *m = real_expr(g, shape2(SORT_REAL, n, n), depth - 2);
-  const char *matrix = TEXT(g, "0.2 * tanh($0) + 2.0 * eye[%s]%s", n->text, g->narrow ? " of real" : "");
-  switch (s.rank) {
-  case 0: return NODE(g, s, TEXT(g, chance(g, 50) ? "logdet(%s)" : "(0.1 * det(%s))", matrix), m);
-  case 1: return NODE(g, s, TEXT(g, "solve(%s, $1)", matrix), m, real_expr(g, s, depth - 2));
-  default:
-    return chance(g, 50) ? NODE(g, s, TEXT(g, "inv(%s)", matrix), m)
-                         : NODE(g, s, TEXT(g, "{ let m = %s; cholesky(m + m.T) }", matrix), m);
-  }
+  const char *matrix = TEXT(g, "(0.2 * tanh($0) + 2.0 * eye[%s]%s)", n->text, g->narrow ? " of real" : "");
+  if (s.rank == 0 || chance(g, 25))
+    return decomposed(g, s, matrix, m);
+  if (s.rank == 1)
+    return NODE(g, s, TEXT(g, vectors[pick(g, 5)], matrix), m, real_expr(g, s, depth - 2));
+  return NODE(g, s, TEXT(g, matrices[pick(g, 6)], matrix), m);
 }

@@ -99,8 +99,8 @@ const char *of_real(Gen *g) {
 
 /* ---- f */
 Node *total(Gen *g, int from, bool damped) {
-  static const char *const scalars[] = {"tanh($0)", "$0", "sin($0)"},
-                           *const tensors[] = {"sum(tanh($0))", "sum($0)", "sum(sin($0) * $0)"};
+  static const char *const scalars[] = {"tanh($0)", "$0", "sin($0)"}, *const tensors[] = {"sum(tanh($0))", "sum($0)",
+                                                                                          "sum(sin($0) * $0)"};
   Node *sum = LEAF(g, REAL, literal_text(g));
   for (int i = from; i < g->vars.n; i++) {
     const Var v = g->vars.at[i];
@@ -169,6 +169,22 @@ static void make_params(Gen *g) {
     struct_param(g);
 }
 
+/* let v = a call of a helper, or of a derivative of one: else most helpers would stand idle. */
+static void use_helper(Gen *g) {
+  static Production *const uses[] = {make_call, make_call,    make_grad,     make_grad, make_jvp,
+                                     make_vjp,  make_hessian, make_jacobian, make_hvp};
+  for (int tries = 0; tries < 12; tries++) {
+    const Shape s = chance(g, 50) ? REAL : shape_any(g, SORT_REAL, 2);
+    Node *value = uses[pick(g, sizeof uses / sizeof *uses)](g, s, 2);
+    if (!value)
+      continue;
+    const char *v = name_new(g, "v");
+    node_push(g->arena, g->c->body, NODE(g, shape_scalar(SORT_STATEMENT), TEXT(g, "let %s = $0;", v), value));
+    var_add(g, v, s, NULL);
+    return;
+  }
+}
+
 static void make_main(Gen *g) {
   static const char *const names[] = {"n", "m", "l"};
   static const int sizes[] = {0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 8, 9, 16, 17, 20, 33, 40};
@@ -188,7 +204,13 @@ static void make_main(Gen *g) {
   const int size = pick(g, 10);
   g->budget = size < 6 ? 12 + pick(g, 25) : size < 9 ? 30 + pick(g, 50) : 60 + pick(g, 90);
   make_params(g);
-  c->body = statements(g, size < 6 ? 1 + pick(g, 3) : 2 + pick(g, 6), 4);
+  c->body = node_list(g->arena);
+  for (int i = 0; i < g->functions.n; i++)
+    if (chance(g, 70))
+      use_helper(g);
+  Node *rest = statements(g, size < 6 ? 1 + pick(g, 3) : 2 + pick(g, 6), 4);
+  for (int i = 0; i < rest->nkids; i++)
+    node_push(g->arena, c->body, rest->kids[i]);
   g->budget += size < 6 ? 6 : 15;
   const int n = 1 + pick(g, 2);
   for (int i = 0; i < n; i++)
@@ -206,12 +228,15 @@ Case *case_generate(Arena *a, uint64_t seed, uint64_t number) {
   Gen g = {.arena = a, .c = c, .rng = {rng_next(&mix) ^ number * 0x9e3779b97f4a7c15u}};
   rng_next(&g.rng);
   c->seed = rng_next(&g.rng);
-  c->with = chance(&g, 50) ? WITH_ALL : WITH_VJP | WITH_JVP;
+  c->with = chance(&g, 35) ? WITH_ALL : WITH_VJP | WITH_JVP;
   c->narrow = g.narrow = chance(&g, 8);
+  if (chance(&g, 10))
+    c->with |= WITH_ADDED;
   c->helpers = node_list(a);
-  const int n = pick(&g, 3);
+  node_push(a, c->helpers, LEAF(&g, shape_scalar(SORT_STATEMENT), "import <ode.ad>;\nimport <root.ad>;"));
+  const int n = pick(&g, c->with & WITH_SECOND ? 2 : 3);
   for (int i = 0; i < n; i++)
-    chance(&g, 15) ? make_ruled(&g) : make_helper(&g);
+    chance(&g, 25) ? make_idiom(&g) : make_helper(&g);
   make_main(&g);
   c->rough = g.rough;
   return c;

@@ -19,7 +19,7 @@ enum { SECONDS_A_PROGRAM = 20, SHRINK_BUDGET = 1500, EXIT_FOUND = 3, MESSAGE_LEN
 
 typedef struct Line {
   uint64_t count, seed, from;
-  int native; /* percent of the programs that are compiled */
+  int native;                            /* percent of the programs that are compiled */
   bool no_shrink, print, verbose, first; /* first: one failure is enough, its name all that is wanted */
 } Line;
 
@@ -219,8 +219,9 @@ static int run(Shared *shared, const Line *l) {
 int main(int argc, char **argv) {
   Line l;
   if (!parse(argc, argv, &l)) {
-    fputs("usage: gradc-fuzz [-n COUNT] [-s SEED] [-f FIRST] [--native=PERCENT] [--no-shrink] [--first] [--print] [-v]\n",
-          stderr);
+    fputs(
+        "usage: gradc-fuzz [-n COUNT] [-s SEED] [-f FIRST] [--native=PERCENT] [--no-shrink] [--first] [--print] [-v]\n",
+        stderr);
     return 2;
   }
   if (l.print) {

@@ -210,6 +210,8 @@ const char *case_text(Arena *a, const Case *c) {
   if (real_result && has_real_input(c)) {
     if (c->with & WITH_VJP)
       text_printf(&t, "export vjp(f) as f_vjp;\n");
+    if (c->with & WITH_ADDED && c->with & WITH_VJP)
+      text_printf(&t, "export vjp(f, accumulate = true) as f_added;\n");
     if (c->with & WITH_JVP)
       text_printf(&t, "export jvp(f) as f_jvp;\n");
     if (c->with & WITH_SECOND)
