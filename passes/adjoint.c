@@ -271,7 +271,9 @@ void adjoint_make(Func *f) {
   ValueMap map = {.arena = m->arena};
   for (int i = 0; i < nparams; i++)
     map_put(&map, base->body->params[i], f->body->params[i]);
+  Prepare prepare = {.base = base, .wrt = f->derive.wrt};
   a.b.hook = prepare_op;
+  a.b.hook_arg = &prepare;
   build_copy_region(&a.b, base->body, &map);
   a.b.hook = NULL;
   Value **results = NEW_ARRAY(m->arena, Value *, base->nresults + nparams + 1);

@@ -2,6 +2,7 @@
 #ifndef GRADC_PASSES_INTERNAL_H
 #define GRADC_PASSES_INTERNAL_H
 #include "ir/build.h"
+#include "passes/activity.h"
 #include "passes/passes.h"
 
 #define PASS(name, level, what) void pass_##name(Module *m);
@@ -24,8 +25,15 @@ long region_op_count(const Region *r);
 void func_inline(Func *f);
 /* Gives f, and the functions that it derives, bodies. */
 void derive_func(Func *f);
-/* A hook of copying that rewrites what the derivatives have no rule for: products into carried products, checkpointed
-   loops into nests of two. */
+/* A hook of copying that rewrites what the derivatives have no rule for: products into carried products, extrema into
+   shared ones, checkpointed loops into nests of two.  arg: a Prepare, which says by what the copied function is
+   derived; the rest it fills itself. */
+typedef struct Prepare {
+  Func *base;
+  const bool *wrt;
+  bool known;
+  Activity activity; /* of the base, where something asks for it */
+} Prepare;
 bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg);
 /* Fills f, which derives its base by DERIVE_JVP. */
 void tangent_make(Func *f);

@@ -1,6 +1,8 @@
 /* Rewriting, before differentiation, of loops that the derivatives have no rule of their own for:
    - prod: the factors become a stack, and a loop carries p * x over it.  Its adjoint is then right at zeros, to any
    order.
+   - max and min of floats that the derivative goes through: the terms become a stack, and the result is the extremum
+     with the derivative of the mean of the terms equal to it.  (The front end writes that itself.)
    - checkpoint: a loop of T steps becomes G loops of at most S steps.  The adjoint of the outer records G states, the
      reverse of each of its iterations runs the inner again and records S: with S = ceil(sqrt(T)) both are O(sqrt T).
    - the square of sqrt(x), or of norm(x), has the derivatives of x, also at 0, where those of sqrt are infinite. */
@@ -20,11 +22,50 @@ static Value *carried_product(Builder *b, Value *factors) {
   return loop_carry_result(loop, 0);
 }
 
-static bool is_float_product(const Op *op, int i) {
-  return op->at.loop->outs[i] == OUT_PROD && kind_is_float(loop_out(op, i)->type.kind);
+/* Over all of x, the sum of x itself where it equals `extremum`, or of 1 there. */
+static Value *sum_of_equals(Builder *b, Value *x, Value *extremum, bool of_ones) {
+  const Type t = x->type;
+  const OutKind sum = OUT_SUM;
+  const LoopSpec spec = {.nindices = t.rank, .extents = t.dims, .nouts = 1, .outs = &sum};
+  Op *loop = build_loop_begin(b, &spec);
+  Value *term = build_index(b, x, t.rank, loop->regions[0]->params, 0);
+  Value *equal = build_binary(b, OP_EQ, term, extremum);
+  Value *part = build_select(b, equal, of_ones ? build_float(b, t.kind, 1) : term, build_float(b, t.kind, 0));
+  build_loop_end(b, loop, NULL, &part);
+  return loop_out(loop, 0);
 }
 
-static void prepare_product(Builder *b, const Op *op, ValueMap *map) {
+static Value *shared_extremum(Builder *b, Value *x, OutKind kind) {
+  const Type t = x->type;
+  const LoopSpec spec = {.nindices = t.rank, .extents = t.dims, .nouts = 1, .outs = &kind};
+  Op *loop = build_loop_begin(b, &spec);
+  Value *term = build_index(b, x, t.rank, loop->regions[0]->params, 0);
+  build_loop_end(b, loop, NULL, &term);
+  Value *extremum = loop_out(loop, 0);
+  Value *mean = build_binary(b, OP_DIVZ, sum_of_equals(b, x, extremum, false), sum_of_equals(b, x, extremum, true));
+  return build_binary(b, OP_ATTACH, extremum, mean);
+}
+
+static bool is_rewritten(Prepare *p, const Op *op, int i) {
+  const OutKind kind = op->at.loop->outs[i];
+  if (!kind_is_float(loop_out(op, i)->type.kind) || (kind != OUT_PROD && kind != OUT_MAX && kind != OUT_MIN))
+    return false;
+  if (kind != OUT_PROD && !p->known) {
+    p->activity = activity_of(p->base, p->wrt, NULL);
+    p->known = true;
+  }
+  return kind == OUT_PROD || value_is_active(&p->activity, loop_out(op, i));
+}
+
+static bool any_is_rewritten(Prepare *p, const Op *op) {
+  for (int i = 0; i < op->at.loop->nouts; i++)
+    if (is_rewritten(p, op, i))
+      return true;
+  return false;
+}
+
+/* Products and extrema of terms that become a stack. */
+static void prepare_reductions(Prepare *p, Builder *b, const Op *op, ValueMap *map) {
   Module *m = b->module;
   LoopInfo info = *op->at.loop;
   Op stacking = *op;
@@ -36,15 +77,18 @@ static void prepare_product(Builder *b, const Op *op, ValueMap *map) {
     stacking.results[i] = op->results[i];
   for (int i = 0; i < info.nouts; i++) {
     info.outs[i] = op->at.loop->outs[i];
-    if (is_float_product(op, i)) {
+    if (is_rewritten(p, op, i)) {
       info.outs[i] = OUT_STACK;
       stacking.results[first + i] = value_new(m, loop_out(op, i)->type, NULL);
     }
   }
   build_copy_op(b, &stacking, map);
   for (int i = 0; i < info.nouts; i++)
-    if (is_float_product(op, i))
-      map_put(map, loop_out(op, i), carried_product(b, map_value(map, stacking.results[first + i])));
+    if (is_rewritten(p, op, i)) {
+      Value *terms = map_value(map, stacking.results[first + i]);
+      const OutKind kind = op->at.loop->outs[i];
+      map_put(map, loop_out(op, i), kind == OUT_PROD ? carried_product(b, terms) : shared_extremum(b, terms, kind));
+    }
 }
 
 /* Steps of an inner loop: ceil(sqrt(T)), or ceil(T / k) where k states are to be kept; 1 at least. */
@@ -145,17 +189,16 @@ static void prepare_extent(Builder *b, const Op *op, const Size *extent, ValueMa
 }
 
 bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg) {
-  (void)arg;
+  Prepare *p = arg;
   if (op->code == OP_MUL)
     return prepare_square(b, op, map);
   if (op->code != OP_LOOP)
     return false;
   const LoopInfo *info = op->at.loop;
-  for (int i = 0; i < info->nouts; i++)
-    if (is_float_product(op, i)) {
-      prepare_product(b, op, map);
-      return true;
-    }
+  if (any_is_rewritten(p, op)) {
+    prepare_reductions(p, b, op, map);
+    return true;
+  }
   const Size *extent;
   if (may_be_negative(b, op, map, &extent)) {
     prepare_extent(b, op, extent, map);

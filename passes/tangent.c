@@ -287,7 +287,7 @@ static void tangent_region(Tangent *t, const Region *r) {
 }
 
 /* The base with what `prepare` rewrites rewritten, in a function of its own that nobody keeps. */
-static Func prepared(const Func *base) {
+static Func prepared(Func *base, const bool *wrt) {
   Func scratch = *base;
   Module *m = base->module;
   Region *body = region_new(m, &scratch, NULL);
@@ -297,7 +297,9 @@ static Func prepared(const Func *base) {
     const Value *p = base->body->params[i];
     map_put(&map, p, region_add_param(m, body, map_type(m, &map, p->type), p->name));
   }
+  Prepare prepare = {.base = base, .wrt = wrt};
   b.hook = prepare_op;
+  b.hook_arg = &prepare;
   build_copy_region(&b, base->body, &map);
   Value **yields = NEW_ARRAY(m->arena, Value *, base->nresults + 1);
   for (int i = 0; i < base->nresults; i++)
@@ -309,7 +311,7 @@ static Func prepared(const Func *base) {
 
 void tangent_make(Func *f) {
   Module *m = f->module;
-  Func base = prepared(f->derive.base);
+  Func base = prepared(f->derive.base, f->derive.wrt);
   const int nparams = base.body->nparams;
   Tangent t = {.module = m, .b = build_into(f, f->body)};
   t.map.arena = t.dots.arena = m->arena;
