@@ -40,6 +40,7 @@ typedef struct Options {
   Target target;
   const char *after, *passes;
   Strings grad;         /* --grad */
+  bool grad_alone;      /* instead of what the file exports */
   Strings include_dirs; /* -I */
   Strings warnings_off; /* -Wno-NAME */
   bool werror, strict, fast_math, unchecked;

@@ -42,6 +42,7 @@ static const Export *derivative(Session *s, const char *path, const char *what, 
   *own = *s->options;
   own->grad = (Strings){0};
   vec_push(s->arena, own->grad, what);
+  own->grad_alone = true; /* what the file exports may have the same name */
   s->options = own;
   *m = session_module(s, path);
   e = *m ? find_derivative(*m, name) : NULL;

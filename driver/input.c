@@ -44,8 +44,11 @@ static Module *elaborated(Session *s, const Source *source) {
   for (int i = 0; i < o->grad.n; i++)
     vec_push(s->arena, grad, o->grad.at[i]);
   vec_push(s->arena, grad, NULL);
-  const ElabOptions options = {
-      .real = o->real, .include_dirs = dirs.at, .library_dir = s->paths.library, .grad = o->grad.n ? grad.at : NULL};
+  const ElabOptions options = {.real = o->real,
+                               .include_dirs = dirs.at,
+                               .library_dir = s->paths.library,
+                               .grad = o->grad.n ? grad.at : NULL,
+                               .grad_alone = o->grad_alone};
   Module *m = elaborate(s->arena, &s->diag, source, &options, note_import, s);
   return s->diag.nerrors ? NULL : m;
 }

@@ -196,7 +196,7 @@ static void elab_exports(Elab *e, File *file) {
   for (int i = 0; i < file->program->items.n; i++) {
     const Item *item = file->program->items.at[i];
     any |= item->kind == ITEM_EXPORT || (item->kind == ITEM_POISON && !item->name.text);
-    if (item->kind == ITEM_EXPORT)
+    if (item->kind == ITEM_EXPORT && !e->modules->options->grad_alone)
       elab_export_item(e, item);
   }
   for (const char *const *text = e->modules->options->grad; text && *text; text++) {

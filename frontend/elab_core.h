@@ -238,6 +238,7 @@ bool unknown_finish(Elab *e, Lowered *l, const Header *h);
 /* After the item has not been used: finds what is wrong in it all the same.  What it adds to the module is for nobody.
  */
 void function_check(Elab *e, Function *f);
+bool function_serves_any_size(Elab *e, Function *f);
 /* False, with an error, where a call with these constant sizes is a recursion that does not fall. */
 bool recursion_falls(Elab *e, const Function *root, const Header *h, const Size *const *fixed, Range at);
 /* The C function, once its parameters are there. */

@@ -140,9 +140,7 @@ void export_all(Elab *e, File *file) {
     const Header *h = function_header(e, f);
     if (h->failed || h->takes_functions || h->kinds->n)
       continue;
-    if (h->ndeclared && !f->lowered.n)
-      function_check(e, f); /* only for constant sizes, where it is recursive */
-    if (f->is_recursive)
+    if (!function_serves_any_size(e, f)) /* a recursive one */
       continue;
     const char *reserved = c_symbol_reserved(item->name.text);
     if (reserved) {

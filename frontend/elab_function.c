@@ -413,11 +413,9 @@ static void drop_func(Module *m, const Func *f) {
     m->last_func = before;
 }
 
-/* What nothing has called: generic ones as f64, those with declared sizes for any size, functions as unknown ones. */
-void function_check(Elab *e, Function *f) {
-  const Header *h = function_header(e, f);
-  if (h->failed || f->is_called || f->lowered.n)
-    return;
+/* Generic functions as f64, those with declared sizes for any size, functions as unknown ones. */
+static void check_for_any_size(Elab *e, Function *f, const Header *h) {
+  const int before_it = f->lowered.n;
   Kind *kinds = NEW_ARRAY(e->arena, Kind, h->kinds->n);
   for (int i = 0; i < h->kinds->n; i++)
     kinds[i] = KIND_F64;
@@ -429,6 +427,24 @@ void function_check(Elab *e, Function *f) {
   function_lower(e, f, &key, f->at);
   f->is_checked = false;
   place_restore(e, &before);
-  for (int i = 0; f->is_recursive && i < f->lowered.n; i++)
+  for (int i = before_it; f->is_recursive && i < f->lowered.n; i++)
     drop_func(e->module, f->lowered.at[i]->func);
+}
+
+/* What nothing has called. */
+void function_check(Elab *e, Function *f) {
+  const Header *h = function_header(e, f);
+  if (!h->failed && !f->is_called && !f->lowered.n)
+    check_for_any_size(e, f, h);
+}
+
+/* Whether it can be made for sizes that only a call knows; one that has been made for constants may not. */
+bool function_serves_any_size(Elab *e, Function *f) {
+  const Header *h = function_header(e, f);
+  bool made = !h->ndeclared || h->failed;
+  for (int i = 0; i < f->lowered.n; i++)
+    made |= !f->lowered.at[i]->fixed;
+  if (!made)
+    check_for_any_size(e, f, h);
+  return !f->is_recursive;
 }

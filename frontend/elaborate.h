@@ -9,6 +9,7 @@ typedef struct ElabOptions {
   const char *const *include_dirs; /* -I, then the standard library; NULL-terminated */
   const char *library_dir;         /* for import <nn.ad>; */
   const char *const *grad;         /* --grad texts "loss:w,b"; NULL-terminated, or NULL */
+  bool grad_alone;                 /* what the file itself exports is left out */
 } ElabOptions;
 
 /* Never NULL; diag->nerrors tells whether it is whole.  Functions that derive others are declared, not made.
