@@ -27,6 +27,14 @@ static double sigmoid(double x) {
 static double softplus(double x) {
   return fmax(x, 0) + log1p(exp(-fabs(x)));
 }
+#define POWER(name, n) \
+  static double name(double x) { \
+    return pow(x, n); \
+  } \
+  static float name##f(float x) { \
+    return powf(x, n); \
+  }
+MATH_POWERS(POWER)
 static float sigmoidf(float x) {
   return 1 / (1 + expf(-x));
 }
@@ -54,6 +62,7 @@ IN_LIBMVEC(VECTOR1, VECTOR2)
 #define LIBM1(name, mpfr) LOOPS(name, libm64, double, name(x[i])) LOOPS(name, libm32, float, name##f(x[i]))
 #define LIBM2(name, mpfr) LOOPS(name, libm64, double, name(x[i], y[i])) LOOPS(name, libm32, float, name##f(x[i], y[i]))
 MATH_FUNCTIONS(LIBM1, LIBM2)
+MATH_POWERS(LIBM1)
 
 #define AT(type, p, i) (*(const type *)(p + i))
 #define MVEC(name, suffix, type, vector, call) \
@@ -102,11 +111,12 @@ typedef struct Function {
   Loop64 math_##name##_f64x1, math_##name##_f64x4, math_##name##_f64x8; \
   Loop32 math_##name##_f32x1, math_##name##_f32x8, math_##name##_f32x16;
 MATH_FUNCTIONS(DECLARE, DECLARE)
+MATH_POWERS(DECLARE)
 #define ROW(name, mpfr) \
   {#name, \
    {name##_libm64, math_##name##_f64x1, math_##name##_f64x4, math_##name##_f64x8}, \
    {name##_libm32, math_##name##_f32x1, math_##name##_f32x8, math_##name##_f32x16}},
-static const Function functions[] = {MATH_FUNCTIONS(ROW, ROW)};
+static const Function functions[] = {MATH_FUNCTIONS(ROW, ROW) MATH_POWERS(ROW)};
 
 static double seconds(void) {
   struct timespec t;
@@ -118,7 +128,7 @@ static double x64[N], y64[N], result64[N] __attribute__((aligned(64)));
 static float x32[N], y32[N], result32[N] __attribute__((aligned(64)));
 
 static void print_row(const char *name, const char *kind, const double *best) {
-  printf("%-9s %s  %6.3f", name, kind, N / best[0] * 1e-9);
+  printf("%-10s %s  %6.3f", name, kind, N / best[0] * 1e-9);
   if (best[4] < 1)
     printf("  %6.3f", N / best[4] * 1e-9);
   else
@@ -160,7 +170,7 @@ int main(int argc, char **argv) {
     x32[i] = (float)x64[i];
     y32[i] = (float)y64[i];
   }
-  printf("elements/ns        libm libmvec      x1   x4|x8  x8|x16  to libm, libmvec\n");
+  printf("elements/ns         libm libmvec      x1   x4|x8  x8|x16  to libm, libmvec\n");
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
     if (argc < 2 || !strcmp(argv[1], functions[i].name))
       measure(&functions[i]);

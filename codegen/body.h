@@ -27,15 +27,13 @@ typedef struct Unit {
   LLVMTypeRef i1, i8, i32, i64, f32, f64, ptr, nothing;
   LLVMFastMathFlags fast;        /* of arithmetic */
   LLVMFastMathFlags fast_reduce; /* of what a reduction or an accumulator is updated with */
-  bool libmvec;                  /* vector functions of glibc can be called */
-  int vector_bits;               /* the widest that they may be called at */
+  int vector_bits;               /* of the widest vectors */
   bool has_fma;                  /* x * y + z with one rounding is an instruction */
   int lanes;                     /* type_of_kind() gives vectors of so many; 0: scalars */
   const char *triple;
   bool sign_extends; /* C passes an int sign-extended to the register */
   LLVMMetadataRef scope_domain;
   LLVMMetadataRef plain_loop[2]; /* what tells LLVM to leave a loop alone */
-  VEC(LLVMValueRef) kept;        /* vector functions, which nothing calls yet */
   struct DebugInfo *debug;       /* NULL without -g */
 } Unit;
 
@@ -55,6 +53,8 @@ typedef struct Body {
   SizeCache *sizes;
   LLVMValueRef row_arrays[KIND_F64 + 1][8]; /* of codegen/lower_rows.c */
   VectorLoop *vector;                       /* the loop that is being written in vectors, or NULL */
+  bool loose_zeros;                         /* products that are marked loose are plain ones */
+  bool exact_zeros;                         /* a loop runs again with none */
   bool plain_loops; /* LLVM leaves the loops that are written as they are: no vectors, no unrolling */
   Range loc;
   LLVMMetadataRef subprogram; /* -g */
@@ -67,7 +67,8 @@ void unit_begin(Unit *u, Module *m, const CodegenOptions *o, LLVMContextRef cont
 LLVMTypeRef type_of_kind(Unit *u, Kind k); /* in registers */
 LLVMTypeRef memory_type(Unit *u, Kind k);
 LLVMAttributeRef attribute(Unit *u, const char *name, uint64_t value);
-LLVMAttributeRef string_attribute(Unit *u, const char *name, const char *value);
+/* Only reads its arguments, whatever errno and the exception flags would be: nothing reads these. */
+void mark_pure(Unit *u, LLVMValueRef f);
 /* A function of the runtime or of C, declared at first use. */
 LLVMValueRef declared(Unit *u, const char *name, LLVMTypeRef result, int nparams, const LLVMTypeRef *params);
 /* A function of the user's, whatever else may be declared of that name; and a call of it. */
@@ -100,6 +101,23 @@ void fail_require_if(Body *b, LLVMValueRef bad, const char *text);
 /* Leaves the function with this status where it is not 0. */
 void fail_status(Body *b, LLVMValueRef status);
 
+void mark_unlikely(Unit *u, LLVMValueRef branch); /* the first way is the rare one */
+
+/* ---- loose.c */
+typedef void LoopLowering(Body *b, const Op *loop);
+/* Whether the loop only reduces and has products that may be plain ones at first; marks these. */
+bool has_loose_products(const Body *b, const Op *loop);
+/* The loop by `lower`, with these, and again without where a sum is not finite. */
+void lower_loosely(Body *b, const Op *loop, LoopLowering *lower);
+LLVMValueRef zero_if_finite(Body *b, LLVMValueRef x); /* else NaN; of lanes, for each */
+/* What is appended between begin and end runs where `zero` is NaN, with no loose products. */
+typedef struct Again {
+  LLVMBasicBlockRef after;
+  bool loose, plain;
+} Again;
+void again_begin(Body *b, Again *a, LLVMValueRef zero);
+void again_end(Body *b, const Again *a);
+
 /* ---- lower_size.c */
 LLVMValueRef size_code(Body *b, const Size *s);
 /* The same, wherever a quotient in it might be by zero, which is checked. */
@@ -129,7 +147,7 @@ LLVMValueRef scalar_code(Body *b, const Op *op, LLVMValueRef *x);
 LLVMValueRef constant_code(Body *b, const Op *op);
 LLVMValueRef arithmetic(Body *b, Opcode op, Kind k, LLVMValueRef x, LLVMValueRef y, LLVMFastMathFlags fast);
 LLVMValueRef min_max(Body *b, bool max, Kind k, LLVMValueRef x, LLVMValueRef y);
-LLVMValueRef math_code(Body *b, const Op *op, LLVMValueRef *x); /* NULL: not a function of libm or the runtime */
+LLVMValueRef math_code(Body *b, const Op *op, LLVMValueRef *x); /* NULL: no such function */
 
 /* ---- memory.c */
 LLVMValueRef value_code(Body *b, const Value *v);
@@ -193,10 +211,11 @@ LLVMValueRef lanes_offset(Body *b, const Value *x, int n, Value *const *idx, uin
 void vector_index(Body *b, const Op *op);
 void vector_acc_add(Body *b, const Op *op);
 LLVMValueRef vector_sum(Body *b, Kind k, LLVMValueRef x); /* of the lanes */
+LLVMValueRef vector_indices(Body *b, LLVMValueRef first); /* of the lanes */
+LLVMValueRef vector_reduced(Body *b, OutKind out, Kind k, LLVMValueRef x);
+void vector_store_out(Body *b, const Op *op, int out); /* the lanes' scalars, in a stack */
 LLVMValueRef vector_slot(Body *b, const Op *op,
                          int out); /* of a stack of the loop itself: where lane 0's part begins */
-/* A mathematical function of vectors; NULL: only of scalars. */
-LLVMValueRef vector_math(Body *b, const Op *op, LLVMValueRef *x);
 
 /* ---- lower_func.c, lower_export.c */
 void declare_func(Unit *u, Func *f);

@@ -11,7 +11,7 @@ enum {
   STATUS_BAD_SIZE = 5
 };
 
-static void mark_unlikely(Unit *u, LLVMValueRef branch) {
+void mark_unlikely(Unit *u, LLVMValueRef branch) {
   LLVMMetadataRef weights[] = {LLVMMDStringInContext2(u->context, "branch_weights", strlen("branch_weights")),
                                LLVMValueAsMetadata(LLVMConstInt(u->i32, 1, false)),
                                LLVMValueAsMetadata(LLVMConstInt(u->i32, 1u << 20, false))};

@@ -1,5 +1,6 @@
 /* Which mathematical functions are made inline, and the making of them. */
 #include "codegen/inline_math_code.h"
+#include <inttypes.h>
 
 typedef struct MathRow {
   Opcode op;
@@ -31,8 +32,8 @@ static LLVMTypeRef of_lanes(LLVMTypeRef element, int lanes) {
   return lanes > 1 ? LLVMVectorType(element, (unsigned)lanes) : element;
 }
 
-static LLVMValueRef make(Unit *u, const MathRow *row, Kind kind, int lanes, const char *name) {
-  MathCode c = {.unit = u, .op = row->op, .kind = kind, .lanes = lanes, .fused = u->has_fma};
+static LLVMValueRef make(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes, const char *name) {
+  MathCode c = {.unit = u, .op = row->op, .exponent = exponent, .kind = kind, .lanes = lanes, .fused = u->has_fma};
   c.element = kind == KIND_F64 ? u->f64 : u->f32;
   c.real = of_lanes(c.element, lanes);
   c.whole = of_lanes(kind == KIND_F64 ? u->i64 : u->i32, lanes);
@@ -47,12 +48,27 @@ static LLVMValueRef make(Unit *u, const MathRow *row, Kind kind, int lanes, cons
   return f;
 }
 
+bool has_inline_math(Opcode op) {
+  return row_of(op) != NULL;
+}
+
+static LLVMValueRef made_once(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes) {
+  const char *name = arena_printf(u->arena, "gradc.%s", op_info[row->op].name);
+  if (exponent)
+    name = arena_printf(u->arena, "%s.%" PRId64, name, exponent);
+  name = arena_printf(u->arena, "%s.%s", name, kind_name[kind]);
+  if (lanes > 1)
+    name = arena_printf(u->arena, "%sx%d", name, lanes);
+  LLVMValueRef f = LLVMGetNamedFunction(u->llvm, name);
+  return f ? f : make(u, row, exponent, kind, lanes, name);
+}
+
 LLVMValueRef inline_math(Unit *u, Opcode op, Kind kind, int lanes) {
   const MathRow *row = row_of(op);
-  if (!row || !kind_is_float(kind))
-    return NULL;
-  const char *name = lanes > 1 ? arena_printf(u->arena, "gradc.%s.%sx%d", op_info[op].name, kind_name[kind], lanes)
-                               : arena_printf(u->arena, "gradc.%s.%s", op_info[op].name, kind_name[kind]);
-  LLVMValueRef f = LLVMGetNamedFunction(u->llvm, name);
-  return f ? f : make(u, row, kind, lanes > 1 ? lanes : 1, name);
+  return row && kind_is_float(kind) ? made_once(u, row, 0, kind, lanes) : NULL;
+}
+
+LLVMValueRef inline_power(Unit *u, int64_t n, Kind kind, int lanes) {
+  static const MathRow row = {OP_POWI, 1, math_powi, true};
+  return power_is_products(n) ? made_once(u, &row, n, kind, lanes) : NULL;
 }

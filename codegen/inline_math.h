@@ -13,6 +13,9 @@
 #include "codegen/body.h"
 
 /* The function of one or two operands that computes `op` on values of `kind`, or on vectors of `lanes` of them where
-   lanes > 1; its result has their type.  NULL where there is none: libm's is then called, lane by lane. */
+   lanes > 1; its result has their type.  NULL where there is none. */
 LLVMValueRef inline_math(Unit *u, Opcode op, Kind kind, int lanes);
+bool has_inline_math(Opcode op);
+/* The same of x^n; NULL where n is too large for multiplications. */
+LLVMValueRef inline_power(Unit *u, int64_t n, Kind kind, int lanes);
 #endif

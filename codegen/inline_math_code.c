@@ -142,13 +142,6 @@ Real narrowed(const MathCode *narrow, Real x) {
   return LLVMBuildFPTrunc(narrow->at, x, narrow->real, "");
 }
 
-static void mark_pure(Unit *u, LLVMValueRef f) {
-  static const char *const flags[] = {"nounwind", "willreturn", "nofree", "nosync"};
-  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, flags[i], 0));
-  LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "memory", 0)); /* none */
-}
-
 LLVMValueRef math_function(MathCode *c, const char *name, int nargs) {
   LLVMTypeRef params[] = {c->real, c->real};
   c->function = LLVMAddFunction(c->unit->llvm, name, LLVMFunctionType(c->real, params, (unsigned)nargs, false));
@@ -187,22 +180,13 @@ static LLVMValueRef libm_lanes(const MathCode *c) {
   return f;
 }
 
-/* Tells that the first way is the rare one. */
-static void mark_unlikely(const MathCode *c, LLVMValueRef branch) {
-  Unit *u = c->unit;
-  LLVMMetadataRef parts[] = {LLVMMDStringInContext2(u->context, "branch_weights", 14),
-                             LLVMValueAsMetadata(LLVMConstInt(u->i32, 1, false)),
-                             LLVMValueAsMetadata(LLVMConstInt(u->i32, 1 << 20, false))};
-  set_metadata(u, branch, "prof", LLVMMDNodeInContext2(u->context, parts, 3));
-}
-
 Real far_values(MathCode *c, Flag is_far, Real x, Real near) {
   Unit *u = c->unit;
   LLVMBasicBlockRef start = LLVMGetInsertBlock(c->at);
   LLVMBasicBlockRef far = LLVMAppendBasicBlockInContext(u->context, c->function, "far");
   LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(u->context, c->function, "done");
   LLVMValueRef any = c->lanes == 1 ? is_far : intrinsic(c, "llvm.vector.reduce.or", LLVMTypeOf(is_far), 1, &is_far);
-  mark_unlikely(c, LLVMBuildCondBr(c->at, any, far, done));
+  mark_unlikely(u, LLVMBuildCondBr(c->at, any, far, done));
   LLVMPositionBuilderAtEnd(c->at, far);
   LLVMValueRef f = libm_lanes(c), of_libm = LLVMBuildCall2(c->at, LLVMGlobalGetValueType(f), f, &x, 1, "");
   LLVMValueRef values[] = {near, choose(c, is_far, of_libm, near)};

@@ -15,6 +15,7 @@ typedef struct MathCode {
   LLVMBuilderRef at;
   LLVMValueRef function;
   Opcode op;
+  int64_t exponent; /* of math_powi */
   Kind kind;
   int lanes;                        /* 1: scalars */
   LLVMTypeRef element, real, whole; /* of a lane, of a Real, of Bits */
@@ -177,13 +178,16 @@ Real log_and_rest(const MathCode *c, Real x, Real *low);
 /* log(1 + x) for x > -1. */
 Real log_of_1_and(const MathCode *c, Real x);
 
+/* Whether math_powi serves for x^n. */
+bool power_is_products(int64_t n);
+
 /* ---- the recipes; each gives its result for operands x (and y) */
 typedef Real MathRecipe(MathCode *c, const Real *x);
 MathRecipe math_exp, math_exp2, math_expm1, math_sigmoid, math_tanh, math_sinh, math_cosh;
 MathRecipe math_log, math_log2, math_log10, math_log1p, math_softplus;
 MathRecipe math_sin, math_cos, math_tan;
 MathRecipe math_atan, math_atan2, math_asin, math_acos;
-MathRecipe math_erf, math_erfc, math_pow, math_cbrt, math_hypot;
+MathRecipe math_erf, math_erfc, math_pow, math_powi, math_cbrt, math_hypot;
 MathRecipe math_asinh, math_acosh, math_atanh;
 
 #endif

@@ -46,6 +46,84 @@ Real math_pow(MathCode *c, const Real *operands) {
   return choose(c, either(c, equal(c, y, zero), equal(c, x, one)), one, power);
 }
 
+/* ---- whole exponents */
+enum { MOST_EXPONENT = 1 << 20 }; /* so that what is lost twice stays below the last place */
+
+bool power_is_products(int64_t n) {
+  return n && n >= -MOST_EXPONENT && n <= MOST_EXPONENT;
+}
+
+/* A product as a float does it, and what that has lost, which may be lost where the product leaves the normal range.
+   NULL: nothing. */
+typedef struct Product {
+  Real value, lost;
+} Product;
+
+static Product product_of(const MathCode *c, Product x, Product y) {
+  Product p;
+  p.value = two_product(c, x.value, y.value, &p.lost);
+  if (x.lost)
+    p.lost = mul_add(c, x.lost, y.value, p.lost);
+  if (y.lost)
+    p.lost = mul_add(c, y.lost, x.value, p.lost);
+  return p;
+}
+
+static Product square_of(const MathCode *c, Product x) {
+  Product p;
+  p.value = two_product(c, x.value, x.value, &p.lost);
+  if (x.lost)
+    p.lost = mul_add(c, add(c, x.value, x.value), x.lost, p.lost);
+  return p;
+}
+
+static int highest_bit(uint64_t n) {
+  int bit = 0;
+  while (n >> bit > 1)
+    bit++;
+  return bit;
+}
+
+/* By squares and products of x or 1 / x, from the exponent's first digit on: no step leaves the range but where the
+   result does. */
+static Real powi_f64(const MathCode *c, Real x) {
+  Product base = {.value = x};
+  uint64_t n = (uint64_t)c->exponent;
+  if (c->exponent < 0) {
+    n = 0 - n;
+    base.value = quotient(c, number(c, 1), x);
+    Real lost, near_1 = two_product(c, base.value, x, &lost);
+    base.lost = mul(c, sub(c, sub(c, number(c, 1), near_1), lost), base.value);
+  }
+  Product p = base;
+  for (int bit = highest_bit(n) - 1; bit >= 0; bit--) {
+    p = square_of(c, p);
+    if (n >> bit & 1)
+      p = product_of(c, p, base);
+  }
+  if (!p.lost)
+    return p.value;
+  Flag known = below(c, size_of(c, p.lost), number(c, INFINITY));
+  return with_sign(c, choose(c, known, add(c, p.value, p.lost), p.value), p.value);
+}
+
+/* f64 has range and digits to spare. */
+static Real powi_f32(const MathCode *c, Real x) {
+  const MathCode wide = promoted(c);
+  Real base = widened(&wide, x), p = base;
+  const uint64_t n = c->exponent < 0 ? 0 - (uint64_t)c->exponent : (uint64_t)c->exponent;
+  for (int bit = highest_bit(n) - 1; bit >= 0; bit--) {
+    p = mul(&wide, p, p);
+    if (n >> bit & 1)
+      p = mul(&wide, p, base);
+  }
+  return narrowed(c, c->exponent < 0 ? quotient(&wide, number(&wide, 1), p) : p);
+}
+
+Real math_powi(MathCode *c, const Real *x) {
+  return c->kind == KIND_F64 ? powi_f64(c, x[0]) : powi_f32(c, x[0]);
+}
+
 /* x = 2^(3 q + r) m with r one of -1, 0, 1.  w approaches the inverse of the root of 2^r m, from a polynomial in m; of
    error 2^-14, and 2^-42 after a step of third order.  Then t = 2^r m w^2 and one of Newton's steps,
    t + (2^r m - t^3) w^2 / 3. */

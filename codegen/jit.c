@@ -4,7 +4,6 @@
 #include "codegen/interface.h"
 #include "codegen/lower.h"
 #include "codegen/target.h"
-#include <dlfcn.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
@@ -71,12 +70,10 @@ static void add_all_packed(Module *m, const CodegenOptions *o, LLVMModuleRef mod
     add_packed(m, module, interface_of(m, e, o)->symbol);
 }
 
-/* The runtime's symbols are hidden, so the process's own search does not find them; libm's it does, and those of
-   glibc's vector functions where there are any, which a program linked with -lm gets when it asks for them. */
+/* The runtime's symbols are hidden, so the process's own search does not find them; libm's it does. */
 static LLVMErrorRef define_symbols(Jit *jit, const JitSymbol *runtime) {
   LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(jit->engine);
   size_t n = 0;
-  dlopen("libmvec.so.1", RTLD_NOW | RTLD_GLOBAL);
   while (runtime[n].name)
     n++;
   LLVMOrcCSymbolMapPairs pairs = NEW_ARRAY(jit->module->arena, LLVMOrcCSymbolMapPair, n);

@@ -69,7 +69,7 @@ static int named_bits(const char *cpu) {
   return 0;
 }
 
-/* How wide libmvec's functions may be called. */
+/* The bits of the widest vectors. */
 static int vector_bits(const char *cpu, const char *features) {
   int bits = has_feature(features, '+', "avx512f") ? 512 : has_feature(features, '+', "avx2") ? 256 : 128;
   if (bits < named_bits(cpu))
@@ -108,8 +108,6 @@ void unit_begin(Unit *u, Module *m, const CodegenOptions *o, LLVMContextRef cont
   u->nothing = LLVMVoidTypeInContext(context);
   u->fast = m->fast_math ? LLVMFastMathAll : m->strict ? LLVMFastMathNone : LLVMFastMathAllowContract;
   u->fast_reduce = m->strict ? LLVMFastMathNone : u->fast | LLVMFastMathAllowReassoc;
-  u->libmvec =
-      !m->strict && !strncmp(u->triple, "x86_64", 6) && strstr(u->triple, "linux-gnu") && !strstr(u->triple, "gnux32");
   char *cpu = LLVMGetTargetMachineCPU(tm), *features = LLVMGetTargetMachineFeatureString(tm);
   u->vector_bits = vector_bits(cpu, features);
   u->has_fma = has_fma(u->triple, cpu, features);
@@ -118,17 +116,6 @@ void unit_begin(Unit *u, Module *m, const CodegenOptions *o, LLVMContextRef cont
   u->sign_extends = !strncmp(u->triple, "riscv64", 7);
   if (o->debug_lines)
     debug_begin(u);
-}
-
-/* Nothing calls the vector functions before LLVM's vectoriser, which takes only those that are still there. */
-static void keep_functions(Unit *u) {
-  if (!u->kept.n)
-    return;
-  LLVMValueRef list = LLVMConstArray2(u->ptr, u->kept.at, (uint64_t)u->kept.n);
-  LLVMValueRef used = LLVMAddGlobal(u->llvm, LLVMTypeOf(list), "llvm.compiler.used");
-  LLVMSetInitializer(used, list);
-  LLVMSetLinkage(used, LLVMAppendingLinkage);
-  LLVMSetSection(used, "llvm.metadata");
 }
 
 LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef context, LLVMTargetMachineRef tm) {
@@ -149,7 +136,6 @@ LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef co
     lower_func(&u, order.at[i]);
   for (const Export *e = m->exports; e; e = e->next)
     lower_export(&u, e);
-  keep_functions(&u);
   debug_end(&u);
   return u.llvm;
 }

@@ -57,14 +57,26 @@ static void add_loop(Unit *u, LLVMValueRef f, const char *name, Kind k, int lane
   LLVMDisposeBuilder(w.at);
 }
 
+static void add_powers(Unit *u, Kind k, int lanes) {
+  static const int exponents[] = {6, 7, 100, 65537, -2, -3, -1000};
+  for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
+    const int n = exponents[i];
+    const char *name =
+        arena_printf(u->arena, "math_powi_%s%d_%sx%d", n < 0 ? "m" : "", n < 0 ? -n : n, kind_name[k], lanes);
+    add_loop(u, inline_power(u, n, k, lanes), name, k, lanes);
+  }
+}
+
 static void add_loops(Unit *u) {
-  for (int op = 0; op < OP_COUNT; op++)
-    for (Kind k = KIND_F32; k <= KIND_F64; k++)
-      for (int lanes = 1; lanes <= MATH_WIDEST; lanes *= 2) {
+  for (Kind k = KIND_F32; k <= KIND_F64; k++)
+    for (int lanes = 1; lanes <= MATH_WIDEST; lanes *= 2) {
+      add_powers(u, k, lanes);
+      for (int op = 0; op < OP_COUNT; op++) {
         LLVMValueRef f = inline_math(u, (Opcode)op, k, lanes);
         if (f)
           add_loop(u, f, arena_printf(u->arena, "math_%s_%sx%d", op_info[op].name, kind_name[k], lanes), k, lanes);
       }
+    }
 }
 
 /* With the optimiser at O1, or O2, whose loop vectoriser widens scalar loops. */

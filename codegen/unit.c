@@ -30,8 +30,11 @@ LLVMAttributeRef attribute(Unit *u, const char *name, uint64_t value) {
   return LLVMCreateEnumAttribute(u->context, kind, value);
 }
 
-LLVMAttributeRef string_attribute(Unit *u, const char *name, const char *value) {
-  return LLVMCreateStringAttribute(u->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+void mark_pure(Unit *u, LLVMValueRef f) {
+  static const char *const flags[] = {"nounwind", "willreturn", "nofree", "nosync"};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, flags[i], 0));
+  LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "memory", 0)); /* none */
 }
 
 LLVMValueRef foreign_function(Unit *u, const char *name, LLVMTypeRef result, int nparams, const LLVMTypeRef *params) {

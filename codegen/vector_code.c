@@ -1,5 +1,6 @@
 /* Operations of a loop that runs in vectors: scalars, branches, requirements; see codegen/vector.h. */
 #include "codegen/body.h"
+#include "codegen/inline_math.h"
 
 static int lanes(const Body *b) {
   return b->vector->lanes;
@@ -38,7 +39,7 @@ static bool is_plain(const Op *op) {
   case OP_CEIL:
   case OP_ROUND:
   case OP_TRUNC: return true;
-  case OP_POWI: return op->at.i >= -1 && op->at.i <= 5;
+  case OP_POWI: return op->at.i >= -1 && op->at.i <= 5; /* a few products */
   case OP_DIV: return is_float;
   default: return false;
   }
@@ -68,15 +69,13 @@ static void vector_scalar(Body *b, const Op *op) {
   LLVMValueRef x[3];
   for (int i = 0; i < op->noperands; i++)
     x[i] = vector_value(b, op->operands[i]);
-  LLVMValueRef code = NULL;
-  if (is_plain(op)) {
+  if (is_plain(op) || op->code == OP_POWI || has_inline_math(op->code)) {
     b->unit->lanes = lanes(b);
-    code = scalar_code(b, op, x);
+    set_value(op->results[0], scalar_code(b, op, x));
     b->unit->lanes = 0;
   } else {
-    code = vector_math(b, op, x);
+    set_value(op->results[0], lane_by_lane(b, op, x));
   }
-  set_value(op->results[0], code ? code : lane_by_lane(b, op, x));
 }
 
 /* ---- branches */

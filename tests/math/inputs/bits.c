@@ -14,6 +14,7 @@ typedef void Loop32(const float *x, const float *y, float *result, int64_t n);
   Loop64 math_##name##_f64x1, math_##name##_f64x4; \
   Loop32 math_##name##_f32x1, math_##name##_f32x8;
 MATH_FUNCTIONS(DECLARE, DECLARE)
+MATH_POWERS(DECLARE)
 
 typedef struct Function {
   const char *name;
@@ -21,7 +22,7 @@ typedef struct Function {
   Loop32 *f32[2];
 } Function;
 #define ROW(name, mpfr) {#name, {math_##name##_f64x1, math_##name##_f64x4}, {math_##name##_f32x1, math_##name##_f32x8}},
-static const Function functions[] = {MATH_FUNCTIONS(ROW, ROW)};
+static const Function functions[] = {MATH_FUNCTIONS(ROW, ROW) MATH_POWERS(ROW)};
 
 static uint64_t digest(uint64_t hash, const void *data, size_t n) {
   const unsigned char *bytes = data;

@@ -28,10 +28,21 @@
   ONE(acosh, mpfr_acosh) \
   ONE(atanh, mpfr_atanh)
 
+/* x^n for whole n: POWER(name, n). */
+#define MATH_POWERS(POWER) \
+  POWER(powi_6, 6) \
+  POWER(powi_7, 7) \
+  POWER(powi_100, 100) \
+  POWER(powi_65537, 65537) \
+  POWER(powi_m2, -2) \
+  POWER(powi_m3, -3) \
+  POWER(powi_m1000, -1000)
+
 /* Those that glibc's libmvec has too. */
 #define IN_LIBMVEC(ONE, TWO) \
   ONE(exp) \
   ONE(exp2) \
   ONE(expm1) \
-  ONE(tanh) ONE(sinh) ONE(cosh) ONE(log) ONE(log2) ONE(log10) ONE(log1p) ONE(sin) ONE(cos) ONE(tan) ONE(atan) \
-      ONE(asin) ONE(acos) TWO(atan2) ONE(erf) ONE(erfc) TWO(pow) ONE(cbrt) TWO(hypot) ONE(asinh) ONE(acosh) ONE(atanh)
+  ONE(tanh) \
+  ONE(sinh) ONE(cosh) ONE(log) ONE(log2) ONE(log10) ONE(log1p) ONE(sin) ONE(cos) ONE(tan) ONE(atan) ONE(asin) \
+      ONE(acos) TWO(atan2) ONE(erf) ONE(erfc) TWO(pow) ONE(cbrt) TWO(hypot) ONE(asinh) ONE(acosh) ONE(atanh)

@@ -34,6 +34,12 @@ static int softplus_mpfr(mpfr_t r, const mpfr_t x, mpfr_rnd_t rnd) {
   return mpfr_log1p(r, r, rnd);
 }
 
+#define POWER(name, n) \
+  static int name##_mpfr(mpfr_t r, const mpfr_t x, mpfr_rnd_t rnd) { \
+    return mpfr_pow_si(r, x, n, rnd); \
+  }
+MATH_POWERS(POWER)
+
 /* ---- the table of functions */
 typedef void Loop64(const double *x, const double *y, double *result, int64_t n);
 typedef void Loop32(const float *x, const float *y, float *result, int64_t n);
@@ -57,10 +63,12 @@ typedef struct Function {
   DECLARE64(name, 8) \
   DECLARE64(name, 16) DECLARE32(name, 1) DECLARE32(name, 2) DECLARE32(name, 4) DECLARE32(name, 8) DECLARE32(name, 16)
 MATH_FUNCTIONS(DECLARE, DECLARE)
+MATH_POWERS(DECLARE)
 
 #define ROW1(name, mpfr) {#name, mpfr, NULL, {WIDTHS(SYMBOL, name, f64)}, {WIDTHS(SYMBOL, name, f32)}},
 #define ROW2(name, mpfr) {#name, NULL, mpfr, {WIDTHS(SYMBOL, name, f64)}, {WIDTHS(SYMBOL, name, f32)}},
-static const Function functions[] = {MATH_FUNCTIONS(ROW1, ROW2)};
+#define ROW_POWER(name, n) ROW1(name, name##_mpfr)
+static const Function functions[] = {MATH_FUNCTIONS(ROW1, ROW2) MATH_POWERS(ROW_POWER)};
 
 /* ---- points */
 static uint64_t state = 88172645463325252u;
