@@ -150,6 +150,27 @@ $(BUILD)/share/gradc/%: lib/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
+# -- GradBench's tool: a program in the language for each problem, and a C program that calls them -----------------------
+GRADBENCH := $(BUILD)/gradbench
+GRADBENCH_PROGRAMS := ba det gmm hello ht kmeans llsq lse lstm ode particle saddle
+GRADBENCH_OBJECTS := $(call objects,$(call rooms,bench/gradbench))
+GRADBENCH_AD := $(GRADBENCH_PROGRAMS:%=$(GRADBENCH)/%.o)
+
+.PHONY: gradbench
+gradbench: $(GRADBENCH)/gradbench
+
+$(GRADBENCH)/%.o $(GRADBENCH)/%.h &: bench/gradbench/%.ad bench/gradbench/descent.ad $(BUILD)/gradc
+	@mkdir -p $(@D)
+	$(call say,GRADC)
+	$(Q)$(BUILD)/gradc $< -o $(GRADBENCH)/$*.o
+
+$(GRADBENCH_OBJECTS): $(GRADBENCH_AD)
+$(GRADBENCH_OBJECTS): ROOM_CFLAGS = -Iruntime -I$(GRADBENCH)
+
+$(GRADBENCH)/gradbench: $(GRADBENCH_OBJECTS) $(GRADBENCH_AD) $(BUILD)/libgradc.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(GRADBENCH_OBJECTS) $(GRADBENCH_AD) $(BUILD)/libgradc.a -lm -lpthread
+
 # -- Demo and tests ----------------------------------------------------------------------------------------------------------
 DEMOS := digits gmm
 
@@ -163,10 +184,10 @@ demo: all $(BUILD)/.deps-demo
 
 # test is everything; check the quick part of it, for every commit.
 .PHONY: test check
-test: all $(BUILD)/.deps-test $(BUILD)/.deps-demo
+test: all gradbench $(BUILD)/.deps-test $(BUILD)/.deps-demo
 	@PYTHON=$(PYTHON) LLVM_BINDIR=$(LLVM_BINDIR) GRADC_BUILD=$(abspath $(BUILD)) SANITIZE="$(SANITIZE)" sh tools/run-tests.sh $(TESTS)
 
-check: all $(BUILD)/.deps-test
+check: all gradbench $(BUILD)/.deps-test
 	@PYTHON=$(PYTHON) LLVM_BINDIR=$(LLVM_BINDIR) GRADC_BUILD=$(abspath $(BUILD)) SANITIZE="$(SANITIZE)" GRADC_QUICK=1 sh tools/run-tests.sh $(TESTS)
 
 # Random programs, run in several ways that must agree: tools/fuzz/fuzz.h.
@@ -256,10 +277,11 @@ help:
 	@echo "make demo       train classifiers and fit a mixture with generated gradients"
 	@echo "make test       all tests; ends with 'N passed, N failed'.  TESTS=tests/grad: those alone"
 	@echo "make check      the quick part of the tests"
+	@echo "make gradbench  build/gradbench/gradbench, which speaks GradBench's protocol"
 	@echo "make asan       all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make install    into PREFIX (/usr/local), under DESTDIR; make uninstall"
 	@echo "make deps       install what building and testing need, nothing else"
 	@echo "make layers, format, format-check, tidy, clean"
 	@echo "Variables: BUILD, CC, CFLAGS, LDFLAGS, PREFIX, DESTDIR, LLVM_CONFIG (of LLVM 19), LLVM_LINK=shared, V=1"
 
--include $(wildcard $(BUILD)/*/*.d $(BUILD)/tools/*/*.d)
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/tools/*/*.d $(BUILD)/bench/*/*.d)

@@ -6,9 +6,10 @@
 #   %runtime      libgradc.a                %include      the folder of gradc.h
 #   %root         the project's folder      %library      the standard library's folder
 #   %sanitize     the sanitizers' flags     %cxx          a C++ compiler (feature `cxx`)
+#   %gradbench    the tool for GradBench (feature `gradbench`: it is built)
 #   %python       the Python that runs lit  %shared       the folder of shared inputs (feature `shared`)
 #   FileCheck, not, diff, count             %s %t %S %T   as in lit
-# Features: shared, cxx, lbfgs, mpfr, x86-64, avx2, valgrind, qemu-aarch64, asan, quick (under `make check`; REQUIRES: !quick keeps a slow test out).
+# Features: shared, gradbench, cxx, lbfgs, mpfr, x86-64, avx2, valgrind, qemu-aarch64, asan, quick (under `make check`; REQUIRES: !quick keeps a slow test out).
 
 import glob
 import os
@@ -65,6 +66,13 @@ substitutions = {
 for source in glob.glob(os.path.join(root, "tools", "*.c")):
     tool = os.path.splitext(os.path.basename(source))[0]
     substitutions["%" + tool.replace("-", "_")] = os.path.join(build, "tools", tool)
+
+gradbench = os.path.join(build, "gradbench", "gradbench")
+if os.path.isfile(gradbench):
+    config.available_features.add("gradbench")
+    substitutions["%gradbench"] = gradbench
+else:
+    lit_config.note("tests/gradbench is left out: make gradbench")
 
 shared = os.path.abspath(os.environ.get("GRADC_SHARED", os.path.join(root, "..", "shared")))
 if os.path.isdir(shared):
