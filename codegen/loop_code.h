@@ -61,7 +61,19 @@ LLVMValueRef reduction_step(Body *b, OutKind out, Kind k, LLVMValueRef now, LLVM
 /* What an iteration does with what it yields to the loop's results, but for carries. */
 void store_outs(LoopCode *l);
 
+/* One iteration, its indices being set. */
+void lower_iteration(LoopCode *l);
+
+/* ---- lower_tiles.c */
+/* Whether the levels from this one on are better run as tiles; and these so. */
+bool runs_as_tiles(const LoopCode *l, int level);
+void lower_tiles(LoopCode *l);
+bool tiles_would_pack(const Op *loop, const Op *index);
+
 /* ---- lower_rows.c */
+/* The one loop inside, if it only reduces, and all else, in it as well, are scalar operations without checks that are
+   for the same results; NULL otherwise. */
+const Op *plain_inner_loop(const LoopCode *l);
 /* Whether the innermost level is better run as rows; and that level so. */
 bool runs_as_rows(const LoopCode *l);
 void lower_rows(LoopCode *l);

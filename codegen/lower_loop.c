@@ -101,7 +101,7 @@ void store_outs(LoopCode *l) {
   take_edges(b, info->nouts, op_note(l->op)->regions[0].edges + info->ncarries);
 }
 
-static void lower_iteration(LoopCode *l) {
+void lower_iteration(LoopCode *l) {
   Body *b = l->body;
   const LoopInfo *info = l->info;
   Edge *const *yields = op_note(l->op)->regions[0].edges;
@@ -142,12 +142,17 @@ static void lower_level(LoopCode *l, int number) {
     lower_iteration(l);
     return;
   }
+  if (runs_as_tiles(l, number)) {
+    lower_tiles(l);
+    return;
+  }
   if (number == l->info->nindices - 1 && runs_as_rows(l)) {
     lower_rows(l);
     return;
   }
   const Value *index = l->op->regions[0]->params[number];
-  const bool vectors = number == l->info->nindices - 1 && op_note(l->op)->vector && !l->body->vector;
+  const bool vectors =
+      number == l->info->nindices - 1 && op_note(l->op)->vector && !l->body->vector && !l->body->exact_zeros;
   LLVMValueRef start = vectors ? run_vectors(l, l->extents[number]) : NULL;
   Level level;
   level_begin(l, &level, l->extents[number], index->name ? index->name : "loop");
@@ -209,7 +214,7 @@ static void finish_results(LoopCode *l) {
       set_value(out_result(l, i), l->state.now[l->reduction[i]]);
 }
 
-void lower_loop(Body *b, const Op *op) {
+static void loop_code(Body *b, const Op *op) {
   const LoopInfo *info = op->at.loop;
   const Region *r = op->regions[0];
   const OpNote *note = op_note(op);
@@ -233,6 +238,13 @@ void lower_loop(Body *b, const Op *op) {
   begin_outs(&l);
   lower_level(&l, 0);
   finish_results(&l);
+}
+
+void lower_loop(Body *b, const Op *op) {
+  if (has_loose_products(b, op))
+    lower_loosely(b, op, loop_code);
+  else
+    loop_code(b, op);
 }
 
 /* ---- while */

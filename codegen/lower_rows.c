@@ -161,15 +161,22 @@ static void find_kept(Rows *rows) {
   }
 }
 
+const Op *plain_inner_loop(const LoopCode *l) {
+  const Region *body = l->op->regions[0];
+  const Op *inner = inner_loop(body);
+  const uint64_t wants = op_note(l->op)->wants;
+  if (!inner || (l->body->wanted && op_note(inner)->wants != wants) || !all_plain(l->body, body, inner, wants) ||
+      !all_plain(l->body, inner->regions[0], NULL, wants) || !extents_from_outside(inner, body))
+    return NULL;
+  return inner;
+}
+
 static bool find_rows(LoopCode *l, Rows *rows) {
   const Region *body = l->op->regions[0];
   if (l->info->ncarries || l->info->naccs || l->info->nindices < 1)
     return false;
-  *rows = (Rows){.loop = l, .inner = inner_loop(body), .index = body->params[l->info->nindices - 1]};
-  const uint64_t wants = op_note(l->op)->wants;
-  if (!rows->inner || (l->body->wanted && op_note(rows->inner)->wants != wants) ||
-      !all_plain(l->body, body, rows->inner, wants) || !all_plain(l->body, rows->inner->regions[0], NULL, wants) ||
-      !extents_from_outside(rows->inner, body) || !lies_along(rows->inner, rows->index))
+  *rows = (Rows){.loop = l, .inner = plain_inner_loop(l), .index = body->params[l->info->nindices - 1]};
+  if (!rows->inner || !lies_along(rows->inner, rows->index))
     return false;
   for (int i = 0; i < body->nyields; i++)
     if (body->yields[i]->type.rank)
@@ -305,6 +312,29 @@ static void lower_tails(Rows *rows) {
   level_end(rows->loop, &level);
 }
 
+static LLVMValueRef zero_if_sums_finite(Rows *rows) {
+  Body *b = rows->loop->body;
+  Unit *u = b->unit;
+  const LoopInfo *info = rows->inner->at.loop;
+  LLVMValueRef all = entry_alloca(b, u->f64, 1, 8, "");
+  LLVMBuildStore(b->at, LLVMConstNull(u->f64), all);
+  CountedLoop l;
+  counted_begin(b, &l, rows->length, "finite");
+  for (int i = 0; i < info->nouts; i++) {
+    const int at = rows->kept.n + i;
+    if (info->outs[i] != OUT_SUM || !kind_is_float(kind_kept(rows, at)))
+      continue;
+    LLVMValueRef zero = zero_if_finite(b, load_element(b, kind_kept(rows, at), kept_address(rows, at, l.index), NULL));
+    if (kind_kept(rows, at) == KIND_F32)
+      zero = LLVMBuildFPExt(b->at, zero, u->f64, "");
+    LLVMValueRef sum = LLVMBuildFAdd(b->at, LLVMBuildLoad2(b->at, u->f64, all, ""), zero, "");
+    LLVMSetFastMathFlags(sum, LLVMFastMathAllowReassoc);
+    LLVMBuildStore(b->at, sum, all);
+  }
+  counted_end(b, &l);
+  return LLVMBuildLoad2(b->at, u->f64, all, "");
+}
+
 void lower_rows(LoopCode *l) {
   Body *b = l->body;
   Unit *u = b->unit;
@@ -321,7 +351,17 @@ void lower_rows(LoopCode *l) {
   LLVMValueRef lengths[] = {LLVMBuildNSWSub(b->at, extent, rows.first, ""), stretch};
   rows.length = call_intrinsic(b, "llvm.smin", 1, &u->i64, 2, lengths);
   lower_heads(&rows);
+  const bool loose = has_loose_products(b, rows.inner), around = b->loose_zeros;
+  b->loose_zeros = loose || around;
   lower_inner(&rows, 0);
+  b->loose_zeros = around;
+  if (loose) {
+    Again again;
+    again_begin(b, &again, zero_if_sums_finite(&rows));
+    lower_heads(&rows);
+    lower_inner(&rows, 0);
+    again_end(b, &again);
+  }
   lower_tails(&rows);
   level_end(l, &level);
 }

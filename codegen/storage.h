@@ -114,6 +114,12 @@ typedef struct ValueNote {
   const Size *lane_stride; /* LAYOUT_STRIDED */
   uint64_t wants;          /* results of the function that it is for */
   bool guarded;            /* made only where one of them is wanted */
+  /* In a loop that only reduces: codegen/loose.c */
+  bool used, spoilt; /* by something; by something that does not hand NaN on to a sum */
+  bool loose;        /* a mulz that may be a plain product */
+  /* In a loop that runs in tiles: codegen/lower_tiles.c */
+  bool by_row;         /* differs between rows */
+  LLVMValueRef *cells; /* in each cell of a tile */
 } ValueNote;
 
 /* The analysis of one function.  Notes hang on its values and operations. */

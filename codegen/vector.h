@@ -26,6 +26,7 @@ struct VectorLoop {
   const Op *loop;
   int lanes;
   VEC(Panel) panels;
+  bool again;    /* an iteration can be done twice */
   bool overlaps; /* the last vector begins early enough to be whole, and adds nothing for lanes that were done before;
                     else what is left over runs in scalars.  For loops that run often, which may be short */
   /* while its code is made */

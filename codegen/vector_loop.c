@@ -129,7 +129,7 @@ static void inner_accumulators(Body *b, const Op *op) {
   }
 }
 
-void vector_loop(Body *b, const Op *op) {
+static void inner_loop(Body *b, const Op *op) {
   Unit *u = b->unit;
   const LoopInfo *info = op->at.loop;
   Inner l = {.op = op, .info = info};
@@ -171,6 +171,13 @@ void vector_loop(Body *b, const Op *op) {
       set_value(out_of(&l, i), l.state[l.out_state[i]]);
 }
 
+void vector_loop(Body *b, const Op *op) {
+  if (has_loose_products(b, op))
+    lower_loosely(b, op, inner_loop);
+  else
+    inner_loop(b, op);
+}
+
 /* ---- the loop itself */
 static void clear_panels(Body *b) {
   Unit *u = b->unit;
@@ -202,7 +209,7 @@ static void add_panels(Body *b) {
 }
 
 /* The lanes of a running reduction become one, halves with halves. */
-static LLVMValueRef reduced(Body *b, OutKind out, Kind k, LLVMValueRef x) {
+LLVMValueRef vector_reduced(Body *b, OutKind out, Kind k, LLVMValueRef x) {
   Unit *u = b->unit;
   if (out == OUT_SUM)
     return vector_sum(b, k, x);
@@ -214,7 +221,7 @@ static LLVMValueRef reduced(Body *b, OutKind out, Kind k, LLVMValueRef x) {
 }
 
 /* Scalars of the lanes side by side in a stack's result. */
-static void store_out(Body *b, const Op *op, int out) {
+void vector_store_out(Body *b, const Op *op, int out) {
   const LoopInfo *info = op->at.loop;
   const Value *result = op->results[info->naccs + out], *y = op->regions[0]->yields[out];
   const Kind k = result->type.kind;
@@ -245,7 +252,7 @@ LLVMValueRef vector_slot(Body *b, const Op *op, int out) {
   return at;
 }
 
-static LLVMValueRef index_of_lanes(Body *b, LLVMValueRef first) {
+LLVMValueRef vector_indices(Body *b, LLVMValueRef first) {
   LLVMValueRef own[64];
   for (int i = 0; i < b->vector->lanes; i++)
     own[i] = const_i64(b->unit, i);
@@ -257,7 +264,7 @@ static void vector_iteration(Body *b, const Op *op, LLVMValueRef *state, const i
   const LoopInfo *info = op->at.loop;
   const Region *r = op->regions[0];
   Edge *const *yields = op_note(op)->regions[0].edges;
-  set_value(loop_index(op, info->nindices - 1), index_of_lanes(b, b->vector->first));
+  set_value(loop_index(op, info->nindices - 1), vector_indices(b, b->vector->first));
   for (int i = 0; i < info->nouts; i++)
     if (yields[i])
       place_of(yields[i]->to)->address = vector_slot(b, op, i);
@@ -265,7 +272,7 @@ static void vector_iteration(Body *b, const Op *op, LLVMValueRef *state, const i
   for (int i = 0; i < info->nouts; i++) {
     const Value *y = r->yields[i];
     if (state_of[i] < 0) {
-      store_out(b, op, i);
+      vector_store_out(b, op, i);
       continue;
     }
     LLVMValueRef x = vector_value(b, y), *now = &state[state_of[i]];
@@ -318,7 +325,7 @@ LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRe
   if (v->overlaps) {
     LLVMValueRef last = LLVMBuildNSWSub(b->at, extent, width, ""), pair[] = {first, last};
     v->first = call_intrinsic(b, "llvm.smin", 1, &u->i64, 2, pair);
-    v->fresh = LLVMBuildICmp(b->at, LLVMIntSGE, index_of_lanes(b, v->first), vector_spread(b, first, v->lanes), "");
+    v->fresh = LLVMBuildICmp(b->at, LLVMIntSGE, vector_indices(b, v->first), vector_spread(b, first, v->lanes), "");
   }
   vector_iteration(b, op, state, state_of);
   v->fresh = NULL;
@@ -334,7 +341,7 @@ LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRe
   for (int i = 0; i < info->nouts; i++)
     if (state_of[i] >= 0) {
       const Kind k = op->results[info->naccs + i]->type.kind;
-      LLVMValueRef part = reduced(b, info->outs[i], k, phis[state_of[i]]);
+      LLVMValueRef part = vector_reduced(b, info->outs[i], k, phis[state_of[i]]);
       sums[i] = reduction_step(b, info->outs[i], k, *reductions[i], part);
     }
   b->vector = NULL;

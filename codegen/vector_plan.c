@@ -1,7 +1,7 @@
 /* Which loops run in vectors, and what is uniform and what varying in them; see codegen/vector.h.
    A loop is chosen if everything in it can be done for several iterations at once, and if that is estimated to be
    cheaper: loads that lie apart, lane from lane, cost as much as scalar ones. */
-#include "codegen/vector.h"
+#include "codegen/loop_code.h"
 #include "ir/build.h"
 
 enum { VECTORS = 2, MATH_COST = 20, SCATTER_COST = 3, WEIGHT = 8, MAX_WEIGHT = 4096 };
@@ -116,7 +116,9 @@ static bool plan_index(Plan *p, const Op *op) {
     note->varying = varies || layout != LAYOUT_UNIFORM;
     note->step = note->varying ? STEP_UNKNOWN : 0;
     if (note->varying)
-      spend_memory(p, layout == LAYOUT_LANES ? !varies : layout == LAYOUT_UNIFORM && side_by_side(x, n, idx));
+      spend_memory(p, layout == LAYOUT_LANES
+                          ? !varies
+                          : layout == LAYOUT_UNIFORM && (side_by_side(x, n, idx) || tiles_would_pack(p->loop, op)));
     else
       spend(p, 1, 1);
     return true;
@@ -396,9 +398,10 @@ static bool choose(FuncStorage *f, const Op *loop, int bits) {
   region_walk(loop->regions[0], widest_kind, &bytes);
   VectorLoop *v = NEW(f->module->arena, VectorLoop);
   v->loop = loop;
-  v->overlaps = loop->parent->owner != NULL && !writes_what_it_reads(loop);
+  v->again = !writes_what_it_reads(loop);
+  v->overlaps = loop->parent->owner != NULL && v->again;
   v->lanes = VECTORS * bits / 8 / (bytes ? bytes : 8);
-  if (size_is_const(info->extents[info->nindices - 1], &extent) && extent < 2 * v->lanes)
+  if (size_is_const(info->extents[info->nindices - 1], &extent) && extent < (info->nindices > 1 ? 1 : 2) * v->lanes)
     return false;
   Plan p = {.f = f, .loop = loop, .body = loop->regions[0], .vector = v, .weight = 1};
   const Value *last = loop->regions[0]->params[info->nindices - 1];

@@ -1,0 +1,631 @@
+/* Loops that run in vectors around a sum, in tiles: contractions, above all.
+       for (i, j): sum = 0; for k: sum += a[i, k] * b[k, j]; c[i, j] = sum
+   with vectors across j does one multiplication for each element of b that it loads.  A tile is some i by some vectors
+   of j, the cells, whose sums are in registers together: what differs between cells by i alone, or by j alone, is
+   loaded once for all of them.  Each element's terms are still added in their order.
+
+   Elements that lie apart along j, as in the product with a transposed matrix, are copied first, for a stretch of k at
+   a time, to where they are beside each other: a panel, which serves BLOCK tiles, whose sums wait in the frame
+   meanwhile.
+
+   The last tile begins early enough to be whole; what was done before is done again, and does not count twice in
+   reductions.  Where that cannot be, single rows and scalars do what is left.
+
+   This holds for bodies of scalar operations around one inner loop that only sums, cheaply and without checks. */
+#include "codegen/loop_code.h"
+#include "ir/build.h"
+
+enum { ROWS = 4, PANELS = 4, MAX_CELLS = 4, MAX_SUMS = 2, MAX_OPS = 12, STRETCH = 256, BLOCK = 16 };
+
+typedef struct Tiles {
+  LoopCode *loop;
+  Body *body;
+  VectorLoop *vector;
+  const Op *inner;
+  const Value *row, *column; /* row: NULL where there is only one index */
+  bool again;                /* an iteration can be done twice */
+  const Op *packed;          /* the index operation whose elements are copied, or NULL */
+  LLVMValueRef panel;        /* of STRETCH vectors */
+  LLVMValueRef waiting;      /* sums of BLOCK tiles */
+  LLVMValueRef sums[MAX_SUMS][MAX_CELLS];
+  LLVMValueRef *state; /* by out of the loop: vectors of a reduction, or NULL */
+  /* while a tile is written */
+  int rows, panels;
+  LLVMValueRef row_at[ROWS], column_at[PANELS];
+  LLVMValueRef panel_first, panel_end; /* the steps that are in the panel */
+  LLVMValueRef new_row, new_column;    /* what has been done before lies before these; NULL: nothing has */
+} Tiles;
+
+/* ---- whether it applies */
+static bool is_cheap(const Op *op) {
+  switch (op->code) {
+  case OP_CONST:
+  case OP_SIZE:
+  case OP_INDEX:
+  case OP_NEG:
+  case OP_ABS:
+  case OP_ADD:
+  case OP_SUB:
+  case OP_MUL:
+  case OP_MULZ:
+  case OP_MIN:
+  case OP_MAX:
+  case OP_SELECT:
+  case OP_LT:
+  case OP_LE:
+  case OP_CAST: return true;
+  default: return false;
+  }
+}
+
+static bool lies_beside(const Op *index) {
+  const int n = index->noperands - 1;
+  Value *const *idx = index->operands + 1;
+  for (int i = 0; i + 1 < n; i++)
+    if (vector_is_varying(idx[i]))
+      return false;
+  return !vector_is_varying(idx[n - 1]) || note_of(idx[n - 1])->step == 1;
+}
+
+/* All elements lie beside each other along j, but for those of one operation, if there are rows that share them. */
+static bool find_packed(Tiles *t) {
+  const Region *r = t->inner->regions[0];
+  int n = 0;
+  for (const Op *op = r->first; op; op = op->next, n++) {
+    if (!is_cheap(op) || n == MAX_OPS)
+      return false;
+    if (op->code != OP_INDEX || lies_beside(op))
+      continue;
+    if (t->packed || note_of(op->results[0])->by_row || !t->row || !t->again || t->inner->at.loop->nindices != 1)
+      return false;
+    t->packed = op;
+  }
+  return true;
+}
+
+static void look_at_row(Value *v, void *arg) {
+  *(bool *)arg |= note_of(v)->by_row;
+}
+
+/* What differs between rows. */
+static void mark_rows(const Tiles *t, const Region *r) {
+  for (int i = 0; i < r->nparams; i++)
+    note_of(r->params[i])->by_row = r->params[i] == t->row;
+  for (const Op *op = r->first; op; op = op->next) {
+    bool by_row = op == t->inner;
+    for (int i = 0; i < op->noperands; i++)
+      by_row |= !value_is_outside(op->operands[i], t->loop->op->regions[0]) && note_of(op->operands[i])->by_row;
+    if (op->code == OP_SIZE)
+      size_values(op->at.size, look_at_row, &by_row);
+    for (int i = 0; i < op->nresults; i++)
+      note_of(op->results[i])->by_row = by_row && t->row;
+    if (op == t->inner)
+      mark_rows(t, op->regions[0]);
+  }
+}
+
+static bool find_tiles(LoopCode *l, Tiles *t) {
+  const Region *body = l->op->regions[0];
+  const LoopInfo *info = l->info;
+  *t = (Tiles){.loop = l, .body = l->body, .vector = op_note(l->op)->vector};
+  if (!t->vector || l->body->vector || info->ncarries || info->naccs || t->vector->panels.n)
+    return false;
+  t->inner = plain_inner_loop(l);
+  if (!t->inner || t->inner->nresults > MAX_SUMS)
+    return false;
+  for (int i = 0; i < body->nyields; i++)
+    if (body->yields[i]->type.rank)
+      return false;
+  for (int i = 0; i < t->inner->nresults; i++)
+    if (t->inner->at.loop->outs[i] != OUT_SUM || !vector_is_varying(t->inner->results[i]) ||
+        t->inner->results[i]->type.kind != t->inner->results[0]->type.kind)
+      return false;
+  t->column = body->params[info->nindices - 1];
+  t->row = info->nindices > 1 ? body->params[info->nindices - 2] : NULL;
+  t->again = t->vector->again;
+  mark_rows(t, body);
+  return find_packed(t);
+}
+
+bool runs_as_tiles(const LoopCode *l, int level) {
+  LoopCode copy = *l;
+  Tiles t;
+  return level == (l->info->nindices > 1 ? l->info->nindices - 2 : 0) && op_note(l->op)->vector &&
+         find_tiles(&copy, &t);
+}
+
+/* ---- cells */
+static int ncells(const Tiles *t) {
+  return t->rows * t->panels;
+}
+
+/* What the operations of a region have in this cell, as far as they have been written. */
+static void recall(const Region *r, int cell) {
+  for (const Op *op = r->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      if (note_of(op->results[i])->cells && note_of(op->results[i])->cells[cell])
+        set_value(op->results[i], note_of(op->results[i])->cells[cell]);
+}
+
+static void enter_cell(Tiles *t, int cell) {
+  Body *b = t->body;
+  const int row = cell / t->panels, panel = cell % t->panels;
+  b->vector->first = t->column_at[panel];
+  set_value(t->column, vector_indices(b, t->column_at[panel]));
+  if (t->row)
+    set_value(t->row, t->row_at[row]);
+}
+
+static void forget(Arena *arena, const Region *r) {
+  for (const Op *op = r->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      note_of(op->results[i])->cells = NEW_ARRAY(arena, LLVMValueRef, MAX_CELLS);
+}
+
+/* Operations for all cells, each as often as it differs between them. */
+static void lower_cells(Tiles *t, const Op *from, const Op *end) {
+  Body *b = t->body;
+  const Region *body = t->loop->op->regions[0], *inner = t->inner->regions[0];
+  for (int cell = 0; cell < ncells(t); cell++) {
+    enter_cell(t, cell);
+    recall(body, cell);
+    recall(inner, cell);
+    for (const Op *op = from; op != end; op = op->next) {
+      ValueNote *note = note_of(op->results[0]);
+      const int row = cell / t->panels, panel = cell % t->panels;
+      const int same = (note->by_row ? row : 0) * t->panels + (note->varying ? panel : 0);
+      if (same == cell && !note->cells[cell])
+        lower_ops_until(b, op, op->next);
+      else
+        set_value(op->results[0], note->cells[same]);
+      note->cells[cell] = value_code(b, op->results[0]);
+    }
+  }
+}
+
+/* ---- the inner loop */
+static Kind kind_of_sums(const Tiles *t) {
+  return t->inner->results[0]->type.kind;
+}
+
+static LLVMTypeRef vector_of(const Tiles *t, Kind k) {
+  return LLVMVectorType(memory_type(t->body->unit, k), (unsigned)t->vector->lanes);
+}
+
+static unsigned vector_bytes(const Tiles *t, Kind k) {
+  return (unsigned)(kind_bytes(k) * t->vector->lanes);
+}
+
+static LLVMValueRef load(const Tiles *t, Kind k, LLVMValueRef at) {
+  return LLVMBuildLoad2(t->body->at, vector_of(t, k), at, "");
+}
+
+static void begin_sums(Tiles *t) {
+  for (int i = 0; i < t->inner->nresults; i++)
+    for (int cell = 0; cell < ncells(t); cell++)
+      LLVMBuildStore(t->body->at, LLVMConstNull(vector_of(t, kind_of_sums(t))), t->sums[i][cell]);
+}
+
+static void lower_step(Tiles *t) {
+  Body *b = t->body;
+  const Region *r = t->inner->regions[0];
+  const Kind k = kind_of_sums(t);
+  forget(b->unit->arena, r);
+  if (t->packed && t->panel) { /* written already */
+    LLVMValueRef step = LLVMBuildNSWSub(b->at, value_code(b, r->params[0]), t->panel_first, "");
+    LLVMValueRef at =
+        LLVMBuildInBoundsGEP2(b->at, vector_of(t, t->packed->results[0]->type.kind), t->panel, &step, 1, "");
+    LLVMValueRef x = load(t, t->packed->results[0]->type.kind, at);
+    for (int cell = 0; cell < ncells(t); cell++)
+      note_of(t->packed->results[0])->cells[cell] = x;
+  }
+  lower_cells(t, r->first, NULL);
+  for (int cell = 0; cell < ncells(t); cell++) {
+    recall(r, cell);
+    for (int i = 0; i < t->inner->nresults; i++) {
+      LLVMValueRef x = vector_value(b, r->yields[i]);
+      b->unit->lanes = t->vector->lanes;
+      LLVMValueRef sum = reduction_step(b, OUT_SUM, k, load(t, k, t->sums[i][cell]), x);
+      b->unit->lanes = 0;
+      LLVMBuildStore(b->at, sum, t->sums[i][cell]);
+    }
+  }
+}
+
+/* All steps; or those of the panel, of a loop of one index. */
+static void lower_steps(Tiles *t, int level) {
+  Body *b = t->body;
+  const LoopInfo *info = t->inner->at.loop;
+  if (level == info->nindices) {
+    lower_step(t);
+    return;
+  }
+  CountedLoop l;
+  counted_begin(b, &l, t->panel ? t->panel_end : extent_code(b, info->extents[level]), "steps");
+  if (t->panel)
+    l.start = t->panel_first;
+  set_value(t->inner->regions[0]->params[level], l.index);
+  lower_steps(t, level + 1);
+  counted_end(b, &l);
+}
+
+/* NaN where a sum is not finite. */
+static LLVMValueRef zero_if_sums_finite(Tiles *t) {
+  LLVMValueRef all = NULL;
+  for (int i = 0; i < t->inner->nresults; i++)
+    for (int cell = 0; cell < ncells(t); cell++) {
+      LLVMValueRef zero = zero_if_finite(t->body, load(t, kind_of_sums(t), t->sums[i][cell]));
+      all = all ? LLVMBuildFAdd(t->body->at, all, zero, "") : zero;
+    }
+  return all;
+}
+
+static void lower_steps_loosely(Tiles *t) {
+  Body *b = t->body;
+  const bool loose = has_loose_products(b, t->inner), around = b->loose_zeros;
+  b->loose_zeros = loose || around;
+  lower_steps(t, 0);
+  b->loose_zeros = around;
+}
+
+/* Steps with loose products have been done: once more without them where need be. */
+static void mend_sums(Tiles *t) {
+  Body *b = t->body;
+  if (!has_loose_products(b, t->inner))
+    return;
+  Again again;
+  LLVMValueRef panel = t->panel;
+  t->panel = NULL;
+  again_begin(b, &again, zero_if_sums_finite(t));
+  begin_sums(t);
+  lower_steps(t, 0);
+  again_end(b, &again);
+  t->panel = panel;
+}
+
+/* ---- tiles */
+static void enter_tile(Tiles *t, int rows, int panels, LLVMValueRef row, LLVMValueRef column) {
+  Body *b = t->body;
+  const Region *body = t->loop->op->regions[0];
+  t->rows = rows;
+  t->panels = panels;
+  for (int i = 0; i < rows && t->row; i++)
+    t->row_at[i] = LLVMBuildNSWAdd(b->at, row, const_i64(b->unit, i), "");
+  for (int i = 0; i < panels; i++)
+    t->column_at[i] = LLVMBuildNSWAdd(b->at, column, const_i64(b->unit, i * t->vector->lanes), "");
+  forget(b->unit->arena, body);
+  forget(b->unit->arena, t->inner->regions[0]);
+  lower_cells(t, body->first, t->inner);
+}
+
+static LLVMValueRef if_new(Tiles *t, int cell, LLVMValueRef next, LLVMValueRef now) {
+  Body *b = t->body;
+  const int row = cell / t->panels, lanes = t->vector->lanes;
+  LLVMValueRef fresh = NULL;
+  if (t->new_column)
+    fresh = LLVMBuildICmp(b->at, LLVMIntSGE, value_code(b, t->column), vector_spread(b, t->new_column, lanes), "");
+  if (t->new_row) {
+    LLVMValueRef of_row = LLVMBuildICmp(b->at, LLVMIntSGE, t->row_at[row], t->new_row, "");
+    of_row = vector_spread(b, of_row, lanes);
+    fresh = fresh ? LLVMBuildAnd(b->at, fresh, of_row, "") : of_row;
+  }
+  return fresh ? LLVMBuildSelect(b->at, fresh, next, now, "") : next;
+}
+
+static void leave_cell(Tiles *t, int cell) {
+  Body *b = t->body;
+  const Op *op = t->loop->op;
+  for (int i = 0; i < t->loop->info->nouts; i++) {
+    const Value *y = op->regions[0]->yields[i];
+    const Kind k = y->type.kind;
+    if (!t->state[i]) {
+      vector_store_out(b, op, i);
+      continue;
+    }
+    LLVMTypeRef type = LLVMVectorType(type_of_kind(b->unit, k), (unsigned)t->vector->lanes);
+    LLVMValueRef now = LLVMBuildLoad2(b->at, type, t->state[i], ""), x = vector_value(b, y);
+    b->unit->lanes = t->vector->lanes;
+    LLVMValueRef next = reduction_step(b, t->loop->info->outs[i], k, now, x);
+    b->unit->lanes = 0;
+    LLVMBuildStore(b->at, if_new(t, cell, next, now), t->state[i]);
+  }
+}
+
+static void leave_tile(Tiles *t) {
+  const Region *body = t->loop->op->regions[0];
+  for (int i = 0; i < t->inner->nresults; i++)
+    for (int cell = 0; cell < ncells(t); cell++)
+      note_of(t->inner->results[i])->cells[cell] = load(t, kind_of_sums(t), t->sums[i][cell]);
+  lower_cells(t, t->inner->next, NULL);
+  for (int cell = 0; cell < ncells(t); cell++) {
+    enter_cell(t, cell);
+    recall(body, cell);
+    leave_cell(t, cell);
+  }
+}
+
+static void whole_tile(Tiles *t, int rows, int panels, LLVMValueRef row, LLVMValueRef column) {
+  enter_tile(t, rows, panels, row, column);
+  begin_sums(t);
+  lower_steps_loosely(t);
+  mend_sums(t);
+  leave_tile(t);
+}
+
+static LLVMValueRef smaller(Body *b, LLVMValueRef x, LLVMValueRef y) {
+  LLVMValueRef args[] = {x, y};
+  return call_intrinsic(b, "llvm.smin", 1, &b->unit->i64, 2, args);
+}
+
+static LLVMValueRef at_least(Body *b, LLVMValueRef n, LLVMValueRef least, LLVMValueRef then, LLVMValueRef otherwise) {
+  return LLVMBuildSelect(b->at, LLVMBuildICmp(b->at, LLVMIntSGE, n, least, ""), then, otherwise, "");
+}
+
+/* How many steps of `width` are taken over n, and from where on there is a rest. */
+static LLVMValueRef steps_over(const Tiles *t, LLVMValueRef n, int width, LLVMValueRef *rest) {
+  Body *b = t->body;
+  LLVMValueRef w = const_i64(b->unit, width), zero = const_i64(b->unit, 0);
+  if (t->again) {
+    LLVMValueRef up = LLVMBuildNSWAdd(b->at, n, const_i64(b->unit, width - 1), "");
+    *rest = at_least(b, n, w, n, zero);
+    return at_least(b, n, w, LLVMBuildUDiv(b->at, up, w, ""), zero);
+  }
+  LLVMValueRef steps = LLVMBuildUDiv(b->at, at_least(b, n, zero, n, zero), w, "");
+  *rest = LLVMBuildNSWMul(b->at, steps, w, "");
+  return steps;
+}
+
+/* Where a step begins; `fresh`: from where on it does what has not been done, if that may be later. */
+static LLVMValueRef step_at(const Tiles *t, LLVMValueRef step, int width, LLVMValueRef n, LLVMValueRef *fresh) {
+  Body *b = t->body;
+  LLVMValueRef at = LLVMBuildNSWMul(b->at, step, const_i64(b->unit, width), "");
+  *fresh = t->again ? at : NULL;
+  return t->again ? smaller(b, at, LLVMBuildNSWSub(b->at, n, const_i64(b->unit, width), "")) : at;
+}
+
+static void rows_of_column(Tiles *t, LLVMValueRef nrows, LLVMValueRef column) {
+  Body *b = t->body;
+  LLVMValueRef rest;
+  const int rows = ROWS / t->inner->nresults;
+  CountedLoop l;
+  counted_begin(b, &l, steps_over(t, nrows, rows, &rest), "tiles");
+  LLVMValueRef row = step_at(t, l.index, rows, nrows, &t->new_row);
+  whole_tile(t, rows, 1, row, column);
+  counted_end(b, &l);
+  t->new_row = NULL;
+  counted_begin(b, &l, nrows, "row");
+  l.start = rest;
+  whole_tile(t, 1, 1, l.index, column);
+  counted_end(b, &l);
+}
+
+/* ---- with panels */
+static void fill_panel(Tiles *t, LLVMValueRef column) {
+  Body *b = t->body;
+  const Region *r = t->inner->regions[0];
+  const Kind k = t->packed->results[0]->type.kind;
+  LLVMValueRef panel = t->panel;
+  CountedLoop l;
+  t->panel = NULL;
+  t->rows = t->panels = 1;
+  t->column_at[0] = column;
+  t->row_at[0] = const_i64(b->unit, 0);
+  counted_begin(b, &l, t->panel_end, "pack");
+  l.start = t->panel_first;
+  set_value(r->params[0], l.index);
+  enter_cell(t, 0);
+  for (const Op *op = r->first; op != t->packed->next; op = op->next)
+    if (!note_of(op->results[0])->by_row)
+      lower_ops_until(b, op, op->next);
+  LLVMValueRef step = LLVMBuildNSWSub(b->at, l.index, t->panel_first, "");
+  LLVMValueRef at = LLVMBuildInBoundsGEP2(b->at, vector_of(t, k), panel, &step, 1, "");
+  LLVMBuildStore(b->at, value_code(b, t->packed->results[0]), at);
+  counted_end(b, &l);
+  t->panel = panel;
+}
+
+static LLVMValueRef waiting_sum(Tiles *t, LLVMValueRef tile, int sum, int cell) {
+  Body *b = t->body;
+  const int each = t->inner->nresults * ncells(t), number = sum * ncells(t) + cell;
+  LLVMValueRef at = LLVMBuildNSWMul(b->at, tile, const_i64(b->unit, each), "");
+  at = LLVMBuildNSWAdd(b->at, at, const_i64(b->unit, number), "");
+  return LLVMBuildInBoundsGEP2(b->at, vector_of(t, kind_of_sums(t)), t->waiting, &at, 1, "");
+}
+
+static void move_sums(Tiles *t, LLVMValueRef tile, bool back) {
+  for (int i = 0; i < t->inner->nresults; i++)
+    for (int cell = 0; cell < ncells(t); cell++) {
+      LLVMValueRef waits = waiting_sum(t, tile, i, cell), sum = t->sums[i][cell];
+      LLVMBuildStore(t->body->at, load(t, kind_of_sums(t), back ? waits : sum), back ? sum : waits);
+    }
+}
+
+typedef struct Block {
+  LLVMValueRef first, count; /* in tiles */
+  LLVMValueRef nrows, column;
+} Block;
+
+static void add_stretch(Tiles *t, const Block *block) {
+  Body *b = t->body;
+  const int rows = ROWS / t->inner->nresults;
+  LLVMValueRef fresh;
+  CountedLoop l;
+  fill_panel(t, block->column);
+  counted_begin(b, &l, block->count, "tiles");
+  LLVMValueRef tile = LLVMBuildNSWAdd(b->at, block->first, l.index, "");
+  enter_tile(t, rows, 1, step_at(t, tile, rows, block->nrows, &fresh), block->column);
+  move_sums(t, l.index, true);
+  lower_steps_loosely(t);
+  move_sums(t, l.index, false);
+  counted_end(b, &l);
+}
+
+static void lower_block(Tiles *t, const Block *block) {
+  Body *b = t->body;
+  Unit *u = b->unit;
+  const int rows = ROWS / t->inner->nresults, bytes = ROWS * (int)vector_bytes(t, kind_of_sums(t));
+  LLVMValueRef extent = extent_code(b, t->inner->at.loop->extents[0]), up;
+  CountedLoop l;
+  LLVMBuildMemSet(b->at, t->waiting, LLVMConstInt(u->i8, 0, false),
+                  LLVMBuildNSWMul(b->at, block->count, const_i64(u, bytes), ""), WORK_ALIGNMENT);
+  up = LLVMBuildNSWAdd(b->at, extent, const_i64(u, STRETCH - 1), "");
+  counted_begin(b, &l, LLVMBuildUDiv(b->at, up, const_i64(u, STRETCH), ""), "stretch");
+  t->panel_first = LLVMBuildNSWMul(b->at, l.index, const_i64(u, STRETCH), "");
+  t->panel_end = smaller(b, extent, LLVMBuildNSWAdd(b->at, t->panel_first, const_i64(u, STRETCH), ""));
+  add_stretch(t, block);
+  counted_end(b, &l);
+  counted_begin(b, &l, block->count, "tiles");
+  LLVMValueRef tile = LLVMBuildNSWAdd(b->at, block->first, l.index, "");
+  LLVMValueRef row = step_at(t, tile, rows, block->nrows, &t->new_row);
+  enter_tile(t, rows, 1, row, block->column);
+  move_sums(t, l.index, true);
+  mend_sums(t);
+  leave_tile(t);
+  counted_end(b, &l);
+  t->new_row = NULL;
+}
+
+static void blocks_of_column(Tiles *t, LLVMValueRef nrows, LLVMValueRef column) {
+  Body *b = t->body;
+  Unit *u = b->unit;
+  const int rows = ROWS / t->inner->nresults;
+  LLVMValueRef rest, ntiles = steps_over(t, nrows, rows, &rest), size = const_i64(u, BLOCK);
+  CountedLoop l;
+  counted_begin(b, &l, LLVMBuildUDiv(b->at, LLVMBuildNSWAdd(b->at, ntiles, const_i64(u, BLOCK - 1), ""), size, ""),
+                "block");
+  LLVMValueRef first = LLVMBuildNSWMul(b->at, l.index, size, "");
+  const Block block = {first, smaller(b, size, LLVMBuildNSWSub(b->at, ntiles, first, "")), nrows, column};
+  lower_block(t, &block);
+  counted_end(b, &l);
+}
+
+/* ---- the loop */
+static void begin_frame(Tiles *t) {
+  Body *b = t->body;
+  const LoopInfo *info = t->loop->info;
+  const Kind k = kind_of_sums(t);
+  for (int i = 0; i < t->inner->nresults; i++)
+    for (int cell = 0; cell < MAX_CELLS; cell++)
+      t->sums[i][cell] = entry_alloca(b, vector_of(t, k), 1, WORK_ALIGNMENT, "sum");
+  if (t->packed) {
+    t->panel = entry_alloca(b, vector_of(t, t->packed->results[0]->type.kind), STRETCH, WORK_ALIGNMENT, "panel");
+    t->waiting = entry_alloca(b, vector_of(t, k), (int64_t)BLOCK * ROWS, WORK_ALIGNMENT, "sums");
+  }
+  t->state = NEW_ARRAY(b->unit->arena, LLVMValueRef, info->nouts);
+  for (int i = 0; i < info->nouts; i++) {
+    if (t->loop->reduction[i] < 0)
+      continue;
+    const Kind of = t->loop->op->regions[0]->yields[i]->type.kind;
+    LLVMValueRef start = vector_spread(b, reduction_begin(b, info->outs[i], of), t->vector->lanes);
+    t->state[i] = entry_alloca(b, LLVMTypeOf(start), 1, WORK_ALIGNMENT, "state");
+    LLVMBuildStore(b->at, start, t->state[i]);
+  }
+}
+
+/* Vectors of reductions become scalars, and join those. */
+static void end_frame(Tiles *t) {
+  Body *b = t->body;
+  for (int i = 0; i < t->loop->info->nouts; i++) {
+    if (!t->state[i])
+      continue;
+    const Kind k = t->loop->op->regions[0]->yields[i]->type.kind;
+    const OutKind out = t->loop->info->outs[i];
+    LLVMTypeRef type = LLVMVectorType(type_of_kind(b->unit, k), (unsigned)t->vector->lanes);
+    LLVMValueRef *now = &t->loop->state.now[t->loop->reduction[i]];
+    *now = reduction_step(b, out, k, *now, vector_reduced(b, out, k, LLVMBuildLoad2(b->at, type, t->state[i], "")));
+  }
+}
+
+/* Whole vectors of columns; where scalars have to go on. */
+static LLVMValueRef lower_columns(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns) {
+  Body *b = t->body;
+  Unit *u = b->unit;
+  const int lanes = t->vector->lanes;
+  LLVMValueRef rest, wide = NULL;
+  CountedLoop l;
+  if (t->packed) /* few rows are no use to it */
+    ncolumns = at_least(b, nrows, const_i64(u, ROWS), ncolumns, const_i64(u, 0));
+  LLVMValueRef steps = steps_over(t, ncolumns, lanes, &rest);
+  if (!t->row) {
+    LLVMValueRef width = const_i64(u, (int64_t)lanes * PANELS), zero = const_i64(u, 0);
+    wide = LLVMBuildUDiv(b->at, at_least(b, ncolumns, zero, ncolumns, zero), width, "");
+    counted_begin(b, &l, wide, "tiles");
+    whole_tile(t, 1, PANELS, NULL, LLVMBuildNSWMul(b->at, l.index, width, ""));
+    counted_end(b, &l);
+  }
+  LLVMValueRef start = wide ? LLVMBuildNSWMul(b->at, wide, const_i64(u, PANELS), "") : const_i64(u, 0);
+  counted_begin(b, &l, steps, "columns");
+  l.start = start;
+  LLVMValueRef column = step_at(t, l.index, lanes, ncolumns, &t->new_column);
+  if (t->packed)
+    blocks_of_column(t, nrows, column);
+  else if (t->row)
+    rows_of_column(t, nrows, column);
+  else
+    whole_tile(t, 1, 1, NULL, column);
+  counted_end(b, &l);
+  t->new_column = NULL;
+  return rest;
+}
+
+static void lower_rest(LoopCode *l, const Tiles *t, LLVMValueRef rest, LLVMValueRef nrows, LLVMValueRef ncolumns) {
+  Level outer, inner;
+  if (t->row) {
+    level_begin(l, &outer, nrows, "row");
+    set_value(t->row, outer.counted.index);
+  }
+  level_begin(l, &inner, ncolumns, "rest");
+  inner.counted.start = rest;
+  set_value(t->column, inner.counted.index);
+  lower_iteration(l);
+  level_end(l, &inner);
+  if (t->row)
+    level_end(l, &outer);
+}
+
+void lower_tiles(LoopCode *l) {
+  Body *b = l->body;
+  Tiles t;
+  if (!find_tiles(l, &t))
+    internal_error("a loop that cannot be run as tiles");
+  LLVMValueRef ncolumns = l->extents[l->info->nindices - 1];
+  LLVMValueRef nrows = t.row ? l->extents[l->info->nindices - 2] : const_i64(b->unit, 1);
+  const bool plain = b->plain_loops;
+  b->plain_loops = true;
+  b->vector = t.vector;
+  b->vector->mask = b->vector->fresh = NULL;
+  begin_frame(&t);
+  LLVMValueRef rest = lower_columns(&t, nrows, ncolumns);
+  end_frame(&t);
+  b->vector = NULL;
+  b->plain_loops = plain;
+  int64_t n;
+  const bool known = size_is_const(l->info->extents[l->info->nindices - 1], &n);
+  if (!known || (t.again ? n < t.vector->lanes : n % t.vector->lanes) || t.packed)
+    lower_rest(l, &t, rest, nrows, ncolumns);
+}
+
+/* A loop that is to be planned: whether the elements of an index operation of its inner loop can be copied to panels,
+   if the loop comes to run in tiles. */
+bool tiles_would_pack(const Op *loop, const Op *index) {
+  const Op *inner = index->parent->owner;
+  const LoopInfo *info = loop->at.loop;
+  int n = 0;
+  if (info->nindices < 2 || inner == loop || inner->code != OP_LOOP || inner->parent != loop->regions[0] ||
+      inner->at.loop->nindices != 1 || inner->at.loop->ncarries || inner->at.loop->naccs)
+    return false;
+  for (const Op *op = loop->regions[0]->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      if (op->results[i]->type.rank)
+        return false;
+  for (int i = 0; i < inner->nresults; i++)
+    if (inner->at.loop->outs[i] != OUT_SUM)
+      return false;
+  for (const Op *op = index->parent->first; op; op = op->next, n++)
+    if (!is_cheap(op) || n == MAX_OPS || (op != index && op->code == OP_INDEX && op->at.checks))
+      return false;
+  for (int i = 1; i < index->noperands; i++)
+    if (index->operands[i] == loop_index(loop, info->nindices - 2))
+      return false;
+  return !index->at.checks;
+}
