@@ -64,6 +64,19 @@ void store_outs(LoopCode *l);
 /* One iteration, its indices being set. */
 void lower_iteration(LoopCode *l);
 
+/* ---- lower_idle.c */
+typedef struct Idle {
+  const Op *branch;
+  const Region *side;     /* of it: that of the iterations that do nothing */
+  const Value *condition; /* of them: that this is `when` */
+  bool when;
+  int carry; /* which the condition is, or -1 */
+} Idle;
+bool find_idle(const LoopCode *l, Idle *idle);
+LLVMValueRef skip_idle(LoopCode *l, const Idle *idle); /* where the loop begins; NULL: at 0 */
+void leave_if_idle(LoopCode *l, const Idle *idle, const Level *level);
+void finish_idle(LoopCode *l, const Idle *idle, const Level *level); /* after the loop */
+
 /* ---- lower_tiles.c */
 /* Whether the levels from this one on are better run as tiles; and these so. */
 bool runs_as_tiles(const LoopCode *l, int level);

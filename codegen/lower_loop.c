@@ -153,17 +153,25 @@ static void lower_level(LoopCode *l, int number) {
   const Value *index = l->op->regions[0]->params[number];
   const bool vectors =
       number == l->info->nindices - 1 && op_note(l->op)->vector && !l->body->vector && !l->body->exact_zeros;
-  LLVMValueRef start = vectors ? run_vectors(l, l->extents[number]) : NULL;
+  LLVMValueRef start = vectors ? run_vectors(l, l->extents[number]) : NULL, first = start;
   Level level;
+  Idle idle;
+  const bool may_idle = find_idle(l, &idle);
+  if (may_idle)
+    first = skip_idle(l, &idle);
   level_begin(l, &level, l->extents[number], index->name ? index->name : "loop");
   const bool plain = l->body->plain_loops;
-  if (start) {
-    level.counted.start = start; /* what vectors have left over */
+  if (first)
+    level.counted.start = first;
+  if (start) /* what vectors have left over */
     l->body->plain_loops = true;
-  }
+  if (may_idle)
+    leave_if_idle(l, &idle, &level);
   set_value(index, level.counted.index);
   lower_level(l, number + 1);
   level_end(l, &level);
+  if (may_idle)
+    finish_idle(l, &idle, &level);
   l->body->plain_loops = plain;
 }
 

@@ -81,6 +81,28 @@ static void inner_iteration(Body *b, Inner *l) {
   region_pop(b, mark);
 }
 
+/* A loop in order, where no lane does anything any more. */
+static void leave_if_all_idle(Body *b, const Inner *l, const CountedLoop *counted) {
+  const LoopCode code = {.body = b, .op = l->op, .info = l->info};
+  Idle idle;
+  if (!find_idle(&code, &idle) || idle.carry < 0)
+    return;
+  for (int i = 0; i < l->info->nouts; i++)
+    if (l->info->outs[i] == OUT_STACK)
+      return;
+  LLVMValueRef live = l->state[idle.carry];
+  if (idle.when)
+    live = LLVMBuildNot(b->at, live, "");
+  if (b->vector->mask)
+    live = LLVMBuildAnd(b->at, vector_spread(b, live, b->vector->lanes), b->vector->mask, "");
+  LLVMTypeRef type = LLVMTypeOf(live);
+  if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+    live = call_intrinsic(b, "llvm.vector.reduce.or", 1, &type, 1, &live);
+  LLVMBasicBlockRef on = new_block(b, "");
+  LLVMBuildCondBr(b->at, live, on, counted->after);
+  begin_block(b, on);
+}
+
 static void inner_level(Body *b, Inner *l, int level) {
   if (level == l->info->nindices) {
     inner_iteration(b, l);
@@ -98,6 +120,7 @@ static void inner_level(Body *b, Inner *l, int level) {
     l->state[i] = phis[i];
   }
   LLVMPositionBuilderAtEnd(b->at, here);
+  leave_if_all_idle(b, l, &counted);
   set_value(index, counted.index);
   inner_level(b, l, level + 1);
   counted_end(b, &counted);
