@@ -48,6 +48,20 @@ static void no_rule(Func *f, const char *mode) {
   build_return(&b, f->nresults, results);
 }
 
+/* In that kind: a tangent is of the result's, a derivative of the argument's. */
+static Value *of_kind(Builder *b, Value *v, Kind kind) {
+  if (v->type.kind == kind)
+    return v;
+  if (!v->type.rank)
+    return build_cast(b, kind, v);
+  const OutKind stack = OUT_STACK;
+  const LoopSpec spec = {.nindices = v->type.rank, .extents = v->type.dims, .nouts = 1, .outs = &stack};
+  Op *loop = build_loop_begin(b, &spec);
+  Value *element = build_cast(b, kind, build_index(b, v, v->type.rank, loop->regions[0]->params, 0));
+  build_loop_end(b, loop, NULL, &element);
+  return loop_out(loop, 0);
+}
+
 /* The cotangents of all float parameters of base, by its vjp rule; for a foreign function with a jvp rule alone, by
    transposing that: its parameters and results are scalars, so a unit tangent at a time gives the whole Jacobian. */
 static bool cotangents_by_rule(Builder *b, const Func *f, Value *const *seeds, int nseeds, Value **cotangents) {
@@ -77,6 +91,7 @@ static bool cotangents_by_rule(Builder *b, const Func *f, Value *const *seeds, i
     cotangents[k] = NULL;
     for (int r = 0; r < call->nresults; r++) {
       Value *part = build_mul(b, seeds[r], call->results[r]);
+      part = of_kind(b, part, args[n + k]->type.kind);
       cotangents[k] = cotangents[k] ? build_add(b, cotangents[k], part) : part;
     }
   }
@@ -147,7 +162,8 @@ static void forward_by_rule(Func *f) {
       cotangents_by_rule(&b, f, seeds, base->nresults, row);
       Value *sum = NULL;
       for (int i = 0; i < nfloats; i++) {
-        Value *part = build_mul(&b, row[i], tangents[i]);
+        const Kind kind = seeds[r]->type.kind; /* of the result */
+        Value *part = build_mul(&b, of_kind(&b, row[i], kind), of_kind(&b, tangents[i], kind));
         sum = sum ? build_add(&b, sum, part) : part;
       }
       results[nresults++] = sum ? sum : build_float(&b, base->result_types[r].kind, 0);
@@ -245,7 +261,7 @@ static void jacobian_forward(Func *f) {
       build_loop_end(&b, loop, NULL, call->results + base->nresults);
     for (int d = 0; d < ndots; d++) {
       Value *column = loop ? loop_out(loop, d) : call->results[base->nresults + d];
-      results[d * nwrt + at] = axes_swapped(&b, column, along.rank);
+      results[d * nwrt + at] = of_kind(&b, axes_swapped(&b, column, along.rank), along.kind);
     }
     at++;
   }

@@ -1,10 +1,12 @@
 /* gradc-fuzz: random programs, run in several ways that must agree; see fuzz.h.
    usage: gradc-fuzz [-n COUNT] [-s SEED] [-f FIRST] [--native=PERCENT] [--no-shrink] [--first] [--print] [-v]
+                     [--spoil FILE ..]
+   With --spoil the texts of these files with faults put in are what is run: spoil.c.
    PERCENT of the programs are compiled at -O2, a quarter of as many at -O0 too; the evaluator runs all.  Programs are
    checked in a child process, one after the other, until one fails; then it is shrunk, printed, and a new child goes on
    behind it.  A crash or a hang is a failure like others.  Exit status 1 where there was any. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include "tools/fuzz/fuzz.h"
+#include "tools/fuzz/spoil.h"
 #include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,6 +23,8 @@ typedef struct Line {
   uint64_t count, seed, from;
   int native;                            /* percent of the programs that are compiled */
   bool no_shrink, print, verbose, first; /* first: one failure is enough, its name all that is wanted */
+  char **files;                          /* to spoil */
+  int nfiles;
 } Line;
 
 /* Between the child and its parent. */
@@ -49,7 +53,11 @@ static bool parse(int argc, char **argv, Line *l) {
       l->print = true;
     else if (!strcmp(a, "--first"))
       l->first = true;
-    else if (!strcmp(a, "-v"))
+    else if (!strcmp(a, "--spoil") && i + 1 < argc) {
+      l->files = argv + i + 1;
+      l->nfiles = argc - i - 1;
+      return true;
+    } else if (!strcmp(a, "-v"))
       l->verbose = true;
     else
       return false;
@@ -77,6 +85,14 @@ static void check_in_child(Shared *shared, const Case *c, const Settings *s, FIL
   dup2(fd, 2);
   limit_time(SECONDS_A_PROGRAM);
   case_check(c, s, &shared->outcome);
+  limit_time(0);
+}
+
+/* A text that is no program is none of ours. */
+static void check_spoiled(Shared *shared, const char *text, bool ir, bool native, FILE *errors) {
+  dup2(fileno(errors), 2);
+  limit_time(SECONDS_A_PROGRAM);
+  shared->outcome.verdict = spoiled_run(text, ir, native) ? AGREE : UNDECIDED;
   limit_time(0);
 }
 
@@ -128,7 +144,37 @@ static bool still_fails(void *arg, const Case *candidate) {
   return same_kind(&t->shared->outcome, &t->wanted);
 }
 
+static bool spoiled_still_fails(void *arg, const char *text, bool ir) {
+  Trial *t = arg;
+  FILE *errors = tmpfile();
+  memset(&t->shared->outcome, 0, sizeof t->shared->outcome);
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    check_spoiled(t->shared, text, ir, t->settings.o0, errors);
+    _exit(0);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  judge_death(t->shared, status, errors);
+  fclose(errors);
+  return same_kind(&t->shared->outcome, &t->wanted);
+}
+
 /* ---- the run */
+/* Checks the program of that number, or the spoiled text. */
+static void check_number(Shared *shared, const Line *l, uint64_t number, Arena *arena, FILE *errors) {
+  const Settings settings = settings_of(l, number);
+  shared->natives += settings.o2;
+  if (!l->nfiles) {
+    check_in_child(shared, case_generate(arena, l->seed, number), &settings, errors);
+    return;
+  }
+  bool ir;
+  const char *text = spoiled_text(arena, l->files, l->nfiles, l->seed, number, &ir);
+  check_spoiled(shared, text, ir, settings.o0, errors);
+}
+
 static void run_child(Shared *shared, const Line *l, uint64_t from, FILE *errors) {
   /* What one program frees, the next takes: not back to the system each time, which cost a quarter of the run. */
   mallopt(M_TRIM_THRESHOLD, 1 << 28);
@@ -139,10 +185,7 @@ static void run_child(Shared *shared, const Line *l, uint64_t from, FILE *errors
     rewind(errors);
     if (ftruncate(fileno(errors), 0) != 0)
       _exit(2);
-    const Case *c = case_generate(&arena, l->seed, i);
-    const Settings settings = settings_of(l, i);
-    shared->natives += settings.o2;
-    check_in_child(shared, c, &settings, errors);
+    check_number(shared, l, i, &arena, errors);
     if (shared->outcome.verdict > UNDECIDED)
       _exit(EXIT_FOUND);
     shared->verdicts[shared->outcome.verdict]++;
@@ -161,6 +204,16 @@ static void report(Shared *shared, const Line *l) {
   printf("\n==== program %llu of seed %llu: %s\n%s\n", (unsigned long long)number, (unsigned long long)l->seed,
          verdict_name[t.wanted.verdict], t.wanted.what);
   fflush(stdout);
+  if (l->nfiles) {
+    bool ir;
+    const char *text = spoiled_text(&arena, l->files, l->nfiles, l->seed, number, &ir);
+    if (!l->no_shrink && spoiled_still_fails(&t, text, ir))
+      text = spoiled_shrink(&arena, text, ir, spoiled_still_fails, &t, SHRINK_BUDGET);
+    printf("---- %s\n%s\n", ir ? "ir" : "ad", text);
+    fflush(stdout);
+    arena_free(&arena);
+    return;
+  }
   Case *c = case_generate(&arena, l->seed, number);
   if (!l->no_shrink && still_fails(&t, c)) {
     case_shrink(&arena, c, still_fails, &t, SHRINK_BUDGET);
@@ -219,9 +272,9 @@ static int run(Shared *shared, const Line *l) {
 int main(int argc, char **argv) {
   Line l;
   if (!parse(argc, argv, &l)) {
-    fputs(
-        "usage: gradc-fuzz [-n COUNT] [-s SEED] [-f FIRST] [--native=PERCENT] [--no-shrink] [--first] [--print] [-v]\n",
-        stderr);
+    fputs("usage: gradc-fuzz [-n COUNT] [-s SEED] [-f FIRST] [--native=PERCENT] [--no-shrink] [--first] [--print] [-v]"
+          " [--spoil FILE ..]\n",
+          stderr);
     return 2;
   }
   if (l.print) {
