@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants one fault at a time in a copy of the project and sees whether the tests catch it.
 
-usage: mutants.py ROOT WORK [--least=PERCENT] [--only=TEXT] [--fits] FILE ..
+usage: mutants.py ROOT WORK [--least=PERCENT] [--only=TEXT] [--fits[=CC]] FILE ..
 
 A FILE is a list of faults:
     # comment
@@ -11,8 +11,9 @@ A FILE is a list of faults:
     + lines that stand there instead
 The last line of each side may be the beginning of one.  A fault counts as caught when the copy no longer compiles a
 program that it should, when the fuzzer finds something among its programs, or when one of the tests of derivatives
-fails: the test that has the name of the fault and the fuzzer for every fault, then the others for those that are left.  Exit status 0 where
-PERCENT (95) of them are caught and every entry fits the sources.  --fits: only that they fit, which takes no time.
+fails: the test that has the name of the fault and the fuzzer for every fault, then the others for those that are left.
+Exit status 0 where PERCENT (95) of them are caught and every entry fits the sources.  --fits: only that they fit, which
+takes no time; with a compiler, that they compile too.
 """
 
 import os
@@ -102,11 +103,19 @@ class Copy:
         return how
 
 
-def fit(root, mutants):
-    """Whether each stands in the sources once."""
-    bad = [m for m in mutants if open(os.path.join(root, m.file)).read().count("\n".join(m.old)) != 1]
-    for m in bad:
-        print(f"stale: {m.file}: {m.name}")
+def fit(root, mutants, compiler):
+    """Whether each stands in the sources once, and, given a compiler, still compiles."""
+    bad = []
+    for m in mutants:
+        text, old = open(os.path.join(root, m.file)).read(), "\n".join(m.old)
+        flags = "-std=c11 -Wall -Wextra -Wpedantic -Werror -O1 -I. -Ibuild -fsyntax-only -x c -".split()
+        good = text.count(old) == 1
+        if good and compiler:
+            planted = text.replace(old, "\n".join(m.new))
+            good = subprocess.run([compiler] + flags, cwd=root, input=planted, text=True, capture_output=True).returncode == 0
+        if not good:
+            bad.append(m)
+            print(f"stale: {m.file}: {m.name}")
     print(f"{len(mutants) - len(bad)} of {len(mutants)} faults fit")
     return not bad
 
@@ -117,7 +126,7 @@ def main():
     options = {name: value.rstrip("=") for name, value in options.items()}
     mutants = [m for path in words[2:] for m in read_list(path) if options.get("only", "") in f"{m.file}: {m.name}"]
     if "fits" in options:
-        sys.exit(not fit(words[0], mutants))
+        sys.exit(not fit(words[0], mutants, options["fits"]))
     copy = Copy(words[0], os.path.abspath(words[1]))
     # The tools of the tests know nothing of derivatives: made once.
     if not copy.make(["all"]) or not copy.make() or copy.caught_soon("none") or copy.caught_late("none"):

@@ -2,7 +2,7 @@
    textual IR, and, where they are still programs, taken through the passes and sometimes to native code.  Nothing may
    crash, hang or end in an internal error; what the compiler says of them does not count.
    A text is split into tokens; an edit removes, doubles, swaps or replaces some, by tokens of the same or another file,
-   or flips a byte. */
+   or flips a byte; gentler ones exchange a token for one of the same class. */
 #include "tools/fuzz/spoil.h"
 #include "driver/runtime_symbols.h"
 #include "frontend/elaborate.h"
@@ -72,6 +72,28 @@ static Token odd_one(Rng *r) {
   return (Token){text, (int)strlen(text)};
 }
 
+/* Numbers, words, marks: what may stand in each other's places. */
+static int class_of(Token t) {
+  const char c = t.n ? *t.at : ' ';
+  return isspace((unsigned char)c) ? 0 : isdigit((unsigned char)c) ? 1 : of_word(c) ? 2 : 4 + c % 64;
+}
+
+/* One token for another of its class: what comes out is the likeliest to be a program still. */
+static void exchange(Tokens *t, Rng *r) {
+  const int at = rng_below(r, t->n);
+  const int class = class_of(t->at[at]);
+  /* Of value names the mark before stands for the class. */
+  const char before = at ? *t->at[at - 1].at : ' ';
+  for (int tries = 0; tries < 60; tries++) {
+    const int i = rng_below(r, t->n);
+    const bool same = class && class_of(t->at[i]) == class && (i ? *t->at[i - 1].at : ' ') == before;
+    if (same && (t->at[i].n != t->at[at].n || memcmp(t->at[i].at, t->at[at].at, (size_t)t->at[i].n) != 0)) {
+      t->at[at] = t->at[i];
+      return;
+    }
+  }
+}
+
 static void edit(Arena *a, Tokens *t, const Tokens *other, Rng *r) {
   const int at = rng_below(r, t->n), run = 1 + rng_below(r, rng_below(r, 4) ? 3 : 20);
   const int until = at + run < t->n ? at + run : t->n;
@@ -138,8 +160,12 @@ const char *spoiled_text(Arena *a, char *const *files, int nfiles, uint64_t seed
     return "";
   Tokens t = tokens_of(a, text);
   const Tokens other = tokens_of(a, file_text(a, files[rng_below(&r, nfiles)]));
+  const int gentle = rng_below(&r, 4); /* most texts are to get past the first error */
   for (int edits = 1 + rng_below(&r, MOST_EDITS); edits > 0 && t.n; edits--)
-    edit(a, &t, &other, &r);
+    if (gentle)
+      exchange(&t, &r);
+    else
+      edit(a, &t, &other, &r);
   return joined(a, &t);
 }
 
