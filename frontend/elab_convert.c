@@ -129,7 +129,10 @@ static bool report_floats(Elab *e, const Form *single, const Form *twice, const 
   DiagMessage *m =
       elab_error(e, twice->at, "%s are %s and %s, which needs a cast", what, form_text(e, single), form_text(e, twice));
   diag_note(e->diag, m, single->at, "this is %s", form_text(e, single));
-  diag_mend(e->diag, m, "write the conversion: f64(..) or f32(..)");
+  if (e->real == KIND_F32)
+    diag_mend(e->diag, m, "write the conversion: real(..); a name of a literal is declared: let a: real = 0.5;");
+  else
+    diag_mend(e->diag, m, "write the conversion: f64(..) or f32(..)");
   return false;
 }
 
