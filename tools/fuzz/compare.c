@@ -110,6 +110,12 @@ Slope slope_find(double (*change)(void *arg, double h), void *arg, double expect
   if (best < 0)
     return (Slope){UNDECIDED, NAN};
   const double off = fabs(slopes[best] - expected), kink = fabs(lefts[best + 1] - rights[best + 1]);
+  /* Where shorter steps see something else, by more than rounding, the function varies too fast for all of them. */
+  for (int i = best + 2; i < STEPS; i++) {
+    const double rounding = 256 * 0x1p-53 * size / (1e-3 * pow(0.2, i));
+    if (!(fabs(slopes[i] - slopes[best]) <= fmin(0.5 * off, 0.05 * fabs(slopes[best])) + rounding))
+      return (Slope){UNDECIDED, slopes[best]};
+  }
   const bool sure = least < 0.01 * off && least < 1e-4 * fabs(slopes[best]) + 1e-8 * magnitude &&
                     off > 1e-5 * magnitude && kink < 0.2 * off;
   return (Slope){sure ? WRONG_SLOPE : UNDECIDED, slopes[best]};
