@@ -171,6 +171,45 @@ $(GRADBENCH)/gradbench: $(GRADBENCH_OBJECTS) $(GRADBENCH_AD) $(BUILD)/libgradc.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(GRADBENCH_OBJECTS) $(GRADBENCH_AD) $(BUILD)/libgradc.a -lm -lpthread
 
+# -- The table of measurements ---------------------------------------------------------------------------------------------
+# Against C written by hand, by clang where it is there, and the peers that `make bench-peers` installs. ROWS: words of names.
+BENCH := $(BUILD)/table
+BENCH_CC ?= $(firstword $(wildcard $(shell sh tools/find-llvm.sh bindir)/clang) $(shell command -v clang-19) $(CC))
+BENCH_SOURCES := $(wildcard bench/*.c)
+BENCH_OBJECTS := $(patsubst bench/%.c,$(BENCH)/%.o,$(filter-out bench/math.c,$(BENCH_SOURCES))) $(BENCH)/memory.o
+BENCH_AD := $(patsubst bench/%.ad,$(BENCH)/%.ad.o,$(wildcard bench/*.ad)) $(GRADBENCH_AD)
+BENCH_FLAGS := -std=gnu11 -O3 -march=native $(WARNINGS) -Wno-pass-failed -MMD -Ibench -I$(BENCH) -I$(GRADBENCH) -Iruntime
+PEERS := $(BUILD)/peers
+
+.SECONDARY: $(BENCH_AD)
+.PHONY: bench bench-peers
+bench: $(BENCH)/table
+	@$(BENCH)/table $(PEERS)/bin/python bench/peers.py $(ROWS)
+
+# Prints what could not be installed and goes on: the table has dashes there.
+bench-peers:
+	@$(PYTHON) -m venv $(PEERS)
+	@for package in torch==2.13.0 "jax jaxlib" casadi; do \
+	  $(PEERS)/bin/pip install -q --disable-pip-version-check $$package || echo "bench-peers: without $$package"; \
+	done
+
+$(BENCH)/%.ad.o: bench/%.ad $(BUILD)/gradc $(STAGED)
+	@mkdir -p $(@D)
+	$(call say,GRADC)
+	$(Q)$(BUILD)/gradc $< -o $(BENCH)/$*.o && mv $(BENCH)/$*.o $@
+
+$(BENCH)/%.o: bench/%.c $(BENCH_AD) Makefile
+	$(call say,CC)
+	$(Q)$(BENCH_CC) $(BENCH_FLAGS) -c $< -o $@
+
+$(BENCH)/%.o: bench/gradbench/%.c $(BENCH_AD) Makefile
+	$(call say,CC)
+	$(Q)$(BENCH_CC) $(BENCH_FLAGS) -c $< -o $@
+
+$(BENCH)/table: $(BENCH_OBJECTS) $(BUILD)/libgradc.a
+	$(call say,LINK)
+	$(Q)$(BENCH_CC) -o $@ $(BENCH_OBJECTS) $(BENCH_AD) $(BUILD)/libgradc.a -lm -lpthread
+
 # -- Demo and tests ----------------------------------------------------------------------------------------------------------
 DEMOS := digits gmm
 
@@ -193,17 +232,6 @@ check: all gradbench $(BUILD)/.deps-test
 # Random programs, run in several ways that must agree: tools/fuzz/fuzz.h.
 N ?= 1000
 SEED ?= 1
-.PHONY: bench
-# Measured against C written by hand, in the same run; DATA is ADBench's folder gmm. clang where it is there.
-DATA ?= $(wildcard ../shared/adbench/gmm)
-BENCH_CC ?= $(shell command -v clang-19 || echo $(CC))
-bench: all
-	@mkdir -p $(BUILD)/bench
-	@$(BUILD)/gradc bench/gmm.ad -o $(BUILD)/bench/gmm.o
-	@$(BENCH_CC) -std=gnu11 -O3 -march=native -I$(BUILD)/bench bench/gmm.c $(BUILD)/bench/gmm.o \
-	  $$($(BUILD)/gradc --cflags) $$($(BUILD)/gradc --libs) -o $(BUILD)/bench/gmm
-	@$(BUILD)/bench/gmm $(sort $(wildcard $(DATA)/1k/*.txt $(DATA)/10k/*.txt))
-
 .PHONY: fuzz
 fuzz: $(FUZZER) $(STAGED)
 	@$(FUZZER) -n $(N) -s $(SEED) $(FUZZ_FLAGS)
@@ -223,7 +251,7 @@ asan:
 
 # -- The house ---------------------------------------------------------------------------------------------------------------
 OURS := $(wildcard ir/*.[ch] ir/*.def frontend/*.[ch] passes/*.[ch] codegen/*.[ch] driver/*.[ch] runtime/*.[ch] \
-          tools/*.c tools/*/*.[ch] examples/*/*.c tests/*/*.[ch] bench/*/*.[ch])
+          tools/*.c tools/*/*.[ch] examples/*/*.c tests/*/*.[ch] bench/*.[ch] bench/*/*.[ch])
 CLANG_FORMAT = $(firstword $(wildcard $(shell sh tools/find-llvm.sh bindir)/clang-format) clang-format-19)
 CLANG_TIDY = $(firstword $(wildcard $(LLVM_BINDIR)/clang-tidy) clang-tidy-19)
 
@@ -277,6 +305,7 @@ help:
 	@echo "make demo       train classifiers and fit a mixture with generated gradients"
 	@echo "make test       all tests; ends with 'N passed, N failed'.  TESTS=tests/grad: those alone"
 	@echo "make check      the quick part of the tests"
+	@echo "make bench      measures derivatives against C by hand and peers; make bench-peers installs those"
 	@echo "make gradbench  build/gradbench/gradbench, which speaks GradBench's protocol"
 	@echo "make asan       all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make install    into PREFIX (/usr/local), under DESTDIR; make uninstall"
