@@ -52,6 +52,7 @@ typedef struct Body {
   LLVMMetadataRef *scope, *others; /* alias scopes by slot; NULL where there are too many */
   SizeCache *sizes;
   LLVMValueRef row_arrays[KIND_F64 + 1][8]; /* of codegen/lower_rows.c */
+  LLVMValueRef tile_panel, tile_sums;       /* of codegen/lower_tiles.c */
   VectorLoop *vector;                       /* the loop that is being written in vectors, or NULL */
   bool loose_zeros;                         /* products that are marked loose are plain ones */
   bool exact_zeros;                         /* a loop runs again with none */

@@ -5,8 +5,9 @@
    loaded once for all of them.  Each element's terms are still added in their order.
 
    Elements that lie apart along j, as in the product with a transposed matrix, are copied first, for a stretch of k at
-   a time, to where they are beside each other: a panel, which serves BLOCK tiles, whose sums wait in the frame
-   meanwhile.
+   a time, to where they are beside each other: a panel.  It serves BLOCK tiles, whose rows of a stay in the cache for
+   the panels of a group of columns; the sums wait in the frame meanwhile.  The same is done for large matrices whose
+   elements lie beside each other, but on another page at each step.
 
    The last tile begins early enough to be whole; what was done before is done again, and does not count twice in
    reductions.  Where that cannot be, single rows and scalars do what is left.
@@ -15,7 +16,10 @@
 #include "codegen/loop_code.h"
 #include "ir/build.h"
 
-enum { ROWS = 4, PANELS = 4, MAX_CELLS = 4, MAX_SUMS = 2, MAX_OPS = 12, STRETCH = 256, BLOCK = 16 };
+enum { ROWS = 4, PANELS = 4, MAX_CELLS = 4, MAX_SUMS = 2, MAX_OPS = 12, STRETCH = 256, BLOCK = 16, GROUP = 8 };
+
+/* From these sizes on panels pay for elements that lie beside each other anyway. */
+enum { LARGE_ROWS = 32, LARGE_EXTENT = 128 };
 
 typedef struct Tiles {
   LoopCode *loop;
@@ -24,9 +28,10 @@ typedef struct Tiles {
   const Op *inner;
   const Value *row, *column; /* row: NULL where there is only one index */
   bool again;                /* an iteration can be done twice */
-  const Op *packed;          /* the index operation whose elements are copied, or NULL */
-  LLVMValueRef panel;        /* of STRETCH vectors */
-  LLVMValueRef waiting;      /* sums of BLOCK tiles */
+  const Op *packed;          /* the index operation whose elements can be copied, or NULL */
+  bool apart;                /* they have to be */
+  LLVMValueRef panel;        /* of STRETCH vectors; NULL: nothing is copied */
+  LLVMValueRef waiting;      /* sums of BLOCK tiles by GROUP panels */
   LLVMValueRef sums[MAX_SUMS][MAX_CELLS];
   LLVMValueRef *state; /* by out of the loop: vectors of a reduction, or NULL */
   /* while a tile is written */
@@ -70,16 +75,23 @@ static bool lies_beside(const Op *index) {
 /* All elements lie beside each other along j, but for those of one operation, if there are rows that share them. */
 static bool find_packed(Tiles *t) {
   const Region *r = t->inner->regions[0];
-  int n = 0;
+  const bool could = t->row && t->again && t->inner->at.loop->nindices == 1;
+  int n = 0, nvarying = 0;
   for (const Op *op = r->first; op; op = op->next, n++) {
     if (!is_cheap(op) || n == MAX_OPS)
       return false;
-    if (op->code != OP_INDEX || lies_beside(op))
+    if (op->code != OP_INDEX || !note_of(op->results[0])->varying)
       continue;
-    if (t->packed || note_of(op->results[0])->by_row || !t->row || !t->again || t->inner->at.loop->nindices != 1)
+    const bool beside = lies_beside(op), packs = could && !note_of(op->results[0])->by_row;
+    nvarying++;
+    if (!beside && (t->apart || !packs))
       return false;
-    t->packed = op;
+    t->apart |= !beside;
+    if (packs && (!beside || !t->packed))
+      t->packed = op;
   }
+  if (!t->apart && nvarying != 1)
+    t->packed = NULL;
   return true;
 }
 
@@ -440,63 +452,113 @@ static void move_sums(Tiles *t, LLVMValueRef tile, bool back) {
     }
 }
 
+/* Tiles from `first` on, and vectors of columns, with sums that wait. */
 typedef struct Block {
-  LLVMValueRef first, count; /* in tiles */
-  LLVMValueRef nrows, column;
+  LLVMValueRef first, ntiles, nrows;
+  LLVMValueRef first_column, nvectors, ncolumns;
 } Block;
+
+static LLVMValueRef enter_waiting_tile(Tiles *t, const Block *block, LLVMValueRef tile, LLVMValueRef column) {
+  Body *b = t->body;
+  const int rows = ROWS / t->inner->nresults;
+  LLVMValueRef number = LLVMBuildNSWAdd(b->at, block->first, tile, "");
+  LLVMValueRef row = step_at(t, number, rows, block->nrows, &t->new_row);
+  enter_tile(t, rows, 1, row, column);
+  return row;
+}
+
+static LLVMValueRef column_of(Tiles *t, const Block *block, LLVMValueRef vector) {
+  LLVMValueRef number = LLVMBuildNSWAdd(t->body->at, block->first_column, vector, "");
+  return step_at(t, number, t->vector->lanes, block->ncolumns, &t->new_column);
+}
+
+static LLVMValueRef waiting_tile(Tiles *t, LLVMValueRef vector, LLVMValueRef tile) {
+  Body *b = t->body;
+  return LLVMBuildNSWAdd(b->at, LLVMBuildNSWMul(b->at, vector, const_i64(b->unit, BLOCK), ""), tile, "");
+}
 
 static void add_stretch(Tiles *t, const Block *block) {
   Body *b = t->body;
-  const int rows = ROWS / t->inner->nresults;
-  LLVMValueRef fresh;
-  CountedLoop l;
-  fill_panel(t, block->column);
-  counted_begin(b, &l, block->count, "tiles");
-  LLVMValueRef tile = LLVMBuildNSWAdd(b->at, block->first, l.index, "");
-  enter_tile(t, rows, 1, step_at(t, tile, rows, block->nrows, &fresh), block->column);
-  move_sums(t, l.index, true);
+  CountedLoop vectors, tiles;
+  counted_begin(b, &vectors, block->nvectors, "vectors");
+  LLVMValueRef column = column_of(t, block, vectors.index);
+  fill_panel(t, column);
+  counted_begin(b, &tiles, block->ntiles, "tiles");
+  enter_waiting_tile(t, block, tiles.index, column);
+  LLVMValueRef waiting = waiting_tile(t, vectors.index, tiles.index);
+  move_sums(t, waiting, true);
   lower_steps_loosely(t);
-  move_sums(t, l.index, false);
-  counted_end(b, &l);
+  move_sums(t, waiting, false);
+  counted_end(b, &tiles);
+  counted_end(b, &vectors);
+}
+
+static void finish_block(Tiles *t, const Block *block) {
+  Body *b = t->body;
+  CountedLoop vectors, tiles;
+  counted_begin(b, &vectors, block->nvectors, "vectors");
+  LLVMValueRef column = column_of(t, block, vectors.index);
+  counted_begin(b, &tiles, block->ntiles, "tiles");
+  enter_waiting_tile(t, block, tiles.index, column);
+  move_sums(t, waiting_tile(t, vectors.index, tiles.index), true);
+  mend_sums(t);
+  leave_tile(t);
+  counted_end(b, &tiles);
+  counted_end(b, &vectors);
 }
 
 static void lower_block(Tiles *t, const Block *block) {
   Body *b = t->body;
   Unit *u = b->unit;
-  const int rows = ROWS / t->inner->nresults, bytes = ROWS * (int)vector_bytes(t, kind_of_sums(t));
-  LLVMValueRef extent = extent_code(b, t->inner->at.loop->extents[0]), up;
+  const int bytes = BLOCK * ROWS * (int)vector_bytes(t, kind_of_sums(t));
+  LLVMValueRef extent = extent_code(b, t->inner->at.loop->extents[0]);
+  LLVMValueRef up = LLVMBuildNSWAdd(b->at, extent, const_i64(u, STRETCH - 1), "");
   CountedLoop l;
   LLVMBuildMemSet(b->at, t->waiting, LLVMConstInt(u->i8, 0, false),
-                  LLVMBuildNSWMul(b->at, block->count, const_i64(u, bytes), ""), WORK_ALIGNMENT);
-  up = LLVMBuildNSWAdd(b->at, extent, const_i64(u, STRETCH - 1), "");
+                  LLVMBuildNSWMul(b->at, block->nvectors, const_i64(u, bytes), ""), WORK_ALIGNMENT);
   counted_begin(b, &l, LLVMBuildUDiv(b->at, up, const_i64(u, STRETCH), ""), "stretch");
   t->panel_first = LLVMBuildNSWMul(b->at, l.index, const_i64(u, STRETCH), "");
   t->panel_end = smaller(b, extent, LLVMBuildNSWAdd(b->at, t->panel_first, const_i64(u, STRETCH), ""));
   add_stretch(t, block);
   counted_end(b, &l);
-  counted_begin(b, &l, block->count, "tiles");
-  LLVMValueRef tile = LLVMBuildNSWAdd(b->at, block->first, l.index, "");
-  LLVMValueRef row = step_at(t, tile, rows, block->nrows, &t->new_row);
-  enter_tile(t, rows, 1, row, block->column);
-  move_sums(t, l.index, true);
-  mend_sums(t);
-  leave_tile(t);
-  counted_end(b, &l);
-  t->new_row = NULL;
+  finish_block(t, block);
 }
 
-static void blocks_of_column(Tiles *t, LLVMValueRef nrows, LLVMValueRef column) {
+/* A loop over groups of `size`: where one begins, and how many are in it. */
+static LLVMValueRef group_begin(Body *b, CountedLoop *l, LLVMValueRef n, int size, LLVMValueRef *count) {
+  LLVMValueRef width = const_i64(b->unit, size), up = LLVMBuildNSWAdd(b->at, n, const_i64(b->unit, size - 1), "");
+  counted_begin(b, l, LLVMBuildUDiv(b->at, up, width, ""), "group");
+  LLVMValueRef first = LLVMBuildNSWMul(b->at, l->index, width, "");
+  *count = smaller(b, width, LLVMBuildNSWSub(b->at, n, first, ""));
+  return first;
+}
+
+/* In the frame, once for all loops of the function. */
+static void find_memory(Tiles *t) {
   Body *b = t->body;
-  Unit *u = b->unit;
-  const int rows = ROWS / t->inner->nresults;
-  LLVMValueRef rest, ntiles = steps_over(t, nrows, rows, &rest), size = const_i64(u, BLOCK);
-  CountedLoop l;
-  counted_begin(b, &l, LLVMBuildUDiv(b->at, LLVMBuildNSWAdd(b->at, ntiles, const_i64(u, BLOCK - 1), ""), size, ""),
-                "block");
-  LLVMValueRef first = LLVMBuildNSWMul(b->at, l.index, size, "");
-  const Block block = {first, smaller(b, size, LLVMBuildNSWSub(b->at, ntiles, first, "")), nrows, column};
+  const int64_t widest = 2 * b->unit->vector_bits / 8;
+  if (!b->tile_panel) {
+    b->tile_panel = entry_alloca(b, b->unit->i8, STRETCH * widest, WORK_ALIGNMENT, "panel");
+    b->tile_sums = entry_alloca(b, b->unit->i8, BLOCK * ROWS * GROUP * widest, WORK_ALIGNMENT, "sums");
+  }
+  t->panel = b->tile_panel;
+  t->waiting = b->tile_sums;
+}
+
+/* The columns of `nvectors` vectors. */
+static void lower_groups(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns, LLVMValueRef nvectors) {
+  Body *b = t->body;
+  LLVMValueRef rest, ntiles = steps_over(t, nrows, ROWS / t->inner->nresults, &rest);
+  Block block = {.nrows = nrows, .ncolumns = ncolumns};
+  CountedLoop columns, tiles;
+  find_memory(t);
+  block.first_column = group_begin(b, &columns, nvectors, GROUP, &block.nvectors);
+  block.first = group_begin(b, &tiles, ntiles, BLOCK, &block.ntiles);
   lower_block(t, &block);
-  counted_end(b, &l);
+  counted_end(b, &tiles);
+  counted_end(b, &columns);
+  t->panel = NULL;
+  t->new_row = t->new_column = NULL;
 }
 
 /* ---- the loop */
@@ -507,10 +569,6 @@ static void begin_frame(Tiles *t) {
   for (int i = 0; i < t->inner->nresults; i++)
     for (int cell = 0; cell < MAX_CELLS; cell++)
       t->sums[i][cell] = entry_alloca(b, vector_of(t, k), 1, WORK_ALIGNMENT, "sum");
-  if (t->packed) {
-    t->panel = entry_alloca(b, vector_of(t, t->packed->results[0]->type.kind), STRETCH, WORK_ALIGNMENT, "panel");
-    t->waiting = entry_alloca(b, vector_of(t, k), (int64_t)BLOCK * ROWS, WORK_ALIGNMENT, "sums");
-  }
   t->state = NEW_ARRAY(b->unit->arena, LLVMValueRef, info->nouts);
   for (int i = 0; i < info->nouts; i++) {
     if (t->loop->reduction[i] < 0)
@@ -536,35 +594,83 @@ static void end_frame(Tiles *t) {
   }
 }
 
-/* Whole vectors of columns; where scalars have to go on. */
-static LLVMValueRef lower_columns(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns) {
+/* Of one index: PANELS vectors at a time; how many vectors that are. */
+static LLVMValueRef lower_wide(Tiles *t, LLVMValueRef ncolumns) {
   Body *b = t->body;
-  Unit *u = b->unit;
-  const int lanes = t->vector->lanes;
-  LLVMValueRef rest, wide = NULL;
+  LLVMValueRef width = const_i64(b->unit, (int64_t)t->vector->lanes * PANELS), zero = const_i64(b->unit, 0);
+  LLVMValueRef wide = LLVMBuildUDiv(b->at, at_least(b, ncolumns, zero, ncolumns, zero), width, "");
   CountedLoop l;
-  if (t->packed) /* few rows are no use to it */
-    ncolumns = at_least(b, nrows, const_i64(u, ROWS), ncolumns, const_i64(u, 0));
-  LLVMValueRef steps = steps_over(t, ncolumns, lanes, &rest);
-  if (!t->row) {
-    LLVMValueRef width = const_i64(u, (int64_t)lanes * PANELS), zero = const_i64(u, 0);
-    wide = LLVMBuildUDiv(b->at, at_least(b, ncolumns, zero, ncolumns, zero), width, "");
-    counted_begin(b, &l, wide, "tiles");
-    whole_tile(t, 1, PANELS, NULL, LLVMBuildNSWMul(b->at, l.index, width, ""));
-    counted_end(b, &l);
-  }
-  LLVMValueRef start = wide ? LLVMBuildNSWMul(b->at, wide, const_i64(u, PANELS), "") : const_i64(u, 0);
-  counted_begin(b, &l, steps, "columns");
+  counted_begin(b, &l, wide, "tiles");
+  whole_tile(t, 1, PANELS, NULL, LLVMBuildNSWMul(b->at, l.index, width, ""));
+  counted_end(b, &l);
+  return LLVMBuildNSWMul(b->at, wide, const_i64(b->unit, PANELS), "");
+}
+
+static void lower_vectors(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns, LLVMValueRef nvectors) {
+  Body *b = t->body;
+  CountedLoop l;
+  LLVMValueRef start = t->row ? const_i64(b->unit, 0) : lower_wide(t, ncolumns);
+  counted_begin(b, &l, nvectors, "columns");
   l.start = start;
-  LLVMValueRef column = step_at(t, l.index, lanes, ncolumns, &t->new_column);
-  if (t->packed)
-    blocks_of_column(t, nrows, column);
-  else if (t->row)
+  LLVMValueRef column = step_at(t, l.index, t->vector->lanes, ncolumns, &t->new_column);
+  if (t->row)
     rows_of_column(t, nrows, column);
   else
     whole_tile(t, 1, 1, NULL, column);
   counted_end(b, &l);
   t->new_column = NULL;
+}
+
+static LLVMValueRef is_large(Tiles *t, LLVMValueRef nrows) {
+  Body *b = t->body;
+  LLVMValueRef extent = extent_code(b, t->inner->at.loop->extents[0]);
+  LLVMValueRef rows = LLVMBuildICmp(b->at, LLVMIntSGE, nrows, const_i64(b->unit, LARGE_ROWS), "");
+  return LLVMBuildAnd(b->at, rows, LLVMBuildICmp(b->at, LLVMIntSGE, extent, const_i64(b->unit, LARGE_EXTENT), ""), "");
+}
+
+/* Whole vectors of columns; where scalars have to go on. */
+static LLVMValueRef lower_columns(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns) {
+  Body *b = t->body;
+  LLVMValueRef rest;
+  if (t->apart) /* few rows are no use to it */
+    ncolumns = at_least(b, nrows, const_i64(b->unit, ROWS), ncolumns, const_i64(b->unit, 0));
+  LLVMValueRef nvectors = steps_over(t, ncolumns, t->vector->lanes, &rest);
+  if (t->apart) {
+    lower_groups(t, nrows, ncolumns, nvectors);
+  } else if (t->packed) {
+    LLVMBasicBlockRef large = new_block(b, "large"), small = new_block(b, "small"), after = new_block(b, "");
+    LLVMBuildCondBr(b->at, is_large(t, nrows), large, small);
+    begin_block(b, large);
+    lower_groups(t, nrows, ncolumns, nvectors);
+    LLVMBuildBr(b->at, after);
+    begin_block(b, small);
+    lower_vectors(t, nrows, ncolumns, nvectors);
+    LLVMBuildBr(b->at, after);
+    begin_block(b, after);
+  } else {
+    lower_vectors(t, nrows, ncolumns, nvectors);
+  }
+  return rest;
+}
+
+/* Where there are too few columns for vectors of `lanes`, but enough for those that are half as wide: these. */
+static LLVMValueRef lower_narrow(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns, LLVMValueRef rest) {
+  Body *b = t->body;
+  const int lanes = t->vector->lanes;
+  const Op *packed = t->packed;
+  if (!t->apart)
+    t->packed = NULL;
+  for (int half = lanes / 2; half >= 4; half /= 2) {
+    LLVMValueRef wide = const_i64(b->unit, 2 * (int64_t)half), zero = const_i64(b->unit, 0);
+    LLVMValueRef few = at_least(b, ncolumns, wide, zero, ncolumns);
+    t->vector->lanes = half;
+    begin_frame(t);
+    LLVMValueRef done = lower_columns(t, nrows, few);
+    end_frame(t);
+    rest = LLVMBuildAdd(b->at, rest, done, "");
+  }
+  t->vector->lanes = lanes;
+  t->packed = packed;
   return rest;
 }
 
@@ -597,11 +703,13 @@ void lower_tiles(LoopCode *l) {
   begin_frame(&t);
   LLVMValueRef rest = lower_columns(&t, nrows, ncolumns);
   end_frame(&t);
-  b->vector = NULL;
-  b->plain_loops = plain;
   int64_t n;
   const bool known = size_is_const(l->info->extents[l->info->nindices - 1], &n);
-  if (!known || (t.again ? n < t.vector->lanes : n % t.vector->lanes) || t.packed)
+  if (t.again && !(known && n >= t.vector->lanes))
+    rest = lower_narrow(&t, nrows, ncolumns, rest);
+  b->vector = NULL;
+  b->plain_loops = plain;
+  if (!known || (t.again ? n < t.vector->lanes : n % t.vector->lanes) || t.apart)
     lower_rest(l, &t, rest, nrows, ncolumns);
 }
 
