@@ -30,6 +30,7 @@ typedef struct Tiles {
   bool again;                /* an iteration can be done twice */
   const Op *packed;          /* the index operation whose elements can be copied, or NULL */
   bool apart;                /* they have to be */
+  bool single_rows;          /* rows that make no tile are done alone */
   LLVMValueRef panel;        /* of STRETCH vectors; NULL: nothing is copied */
   LLVMValueRef waiting;      /* sums of BLOCK tiles by GROUP panels */
   LLVMValueRef sums[MAX_SUMS][MAX_CELLS];
@@ -405,6 +406,8 @@ static void rows_of_column(Tiles *t, LLVMValueRef nrows, LLVMValueRef column) {
   whole_tile(t, rows, 1, row, column);
   counted_end(b, &l);
   t->new_row = NULL;
+  if (!t->single_rows)
+    return;
   counted_begin(b, &l, nrows, "row");
   l.start = rest;
   whole_tile(t, 1, 1, l.index, column);
@@ -632,7 +635,7 @@ static LLVMValueRef is_large(Tiles *t, LLVMValueRef nrows) {
 static LLVMValueRef lower_columns(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns) {
   Body *b = t->body;
   LLVMValueRef rest;
-  if (t->apart) /* few rows are no use to it */
+  if (t->apart || !t->single_rows)
     ncolumns = at_least(b, nrows, const_i64(b->unit, ROWS), ncolumns, const_i64(b->unit, 0));
   LLVMValueRef nvectors = steps_over(t, ncolumns, t->vector->lanes, &rest);
   if (t->apart) {
@@ -660,6 +663,7 @@ static LLVMValueRef lower_narrow(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncol
   const Op *packed = t->packed;
   if (!t->apart)
     t->packed = NULL;
+  t->single_rows = !t->row;
   for (int half = lanes / 2; half >= 4; half /= 2) {
     LLVMValueRef wide = const_i64(b->unit, 2 * (int64_t)half), zero = const_i64(b->unit, 0);
     LLVMValueRef few = at_least(b, ncolumns, wide, zero, ncolumns);
@@ -700,6 +704,7 @@ void lower_tiles(LoopCode *l) {
   b->plain_loops = true;
   b->vector = t.vector;
   b->vector->mask = b->vector->fresh = NULL;
+  t.single_rows = true;
   begin_frame(&t);
   LLVMValueRef rest = lower_columns(&t, nrows, ncolumns);
   end_frame(&t);
