@@ -3,7 +3,7 @@
 #include "peak.h"
 #include "bench.h"
 
-enum { CHAINS = 10, LANES = 8, STEPS = 200000, WORDS = 1 << 23 };
+enum { CHAINS = 7, LANES = 8, STEPS = 200000, WORDS = 1 << 23 };
 
 typedef double Vector64 __attribute__((vector_size(64)));
 typedef float Vector32 __attribute__((vector_size(64)));

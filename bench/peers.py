@@ -257,7 +257,7 @@ def llsq(p, given):
     n, m = given["t"].shape[0], given["x"].shape[0]
 
     def f(x, t):
-        t = -1 + 2 * p.arange(n) / (n - 1.0)
+        t = (p.arange(n) + 0 * t) * (2 / (n - 1.0)) - 1
         powers = t[:, None] ** p.arange(m)
         miss = p.sign(t) - powers @ x
         return 0.5 * p.sum(miss * miss)
