@@ -223,6 +223,17 @@ void declare_func(Unit *u, Func *f);
 void lower_func(Unit *u, Func *f);
 void lower_export(Unit *u, const Export *e);
 
+/* ---- lower_tape.c: exports that are cut in two.  In the C functions of an export, when its other arguments are bound.
+ */
+/* The computed sizes are bound; returns the status of computing them, or NULL: there are none. */
+LLVMValueRef bind_computed_sizes(Body *b, const Export *e);
+/* The bytes, or INT64_MAX after a status (may be NULL) that is not 0. */
+LLVMValueRef unless_failed(Body *b, LLVMValueRef status, LLVMValueRef bytes);
+/* Of each tensor of the tape; checked. */
+void tape_addresses(Body *b, const Export *e, LLVMValueRef tape, LLVMValueRef *addresses);
+/* The rest of the function that tells the tape's bytes. */
+void lower_tapesize(Body *b, const Export *e);
+
 /* ---- debug.c */
 void debug_begin(Unit *u);
 void debug_end(Unit *u);

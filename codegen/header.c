@@ -22,13 +22,14 @@ static const char *base_name(const char *path) {
 /* ---- prototypes */
 typedef VEC(const char *) Strings;
 
-static const char *declaration(Arena *arena, const CParam *p) {
+static const char *declaration(Arena *arena, const CInterface *c, const CParam *p) {
   const char *kind = c_kind_name(p->kind);
   switch (p->role) {
   case C_SIZE:
   case C_SCALAR: return arena_printf(arena, "%s %s", kind, p->name);
   case C_TENSOR: return arena_printf(arena, "const %s *%s", kind, p->name);
   case C_OUTPUT: return arena_printf(arena, "%s *%s", kind, p->name);
+  case C_TAPE: return arena_printf(arena, c->export->part == PART_FORWARD ? "void *%s" : "const void *%s", p->name);
   }
   return "";
 }
@@ -57,12 +58,14 @@ static const char *own_name(Arena *arena, const CInterface *c, const char *name)
 static void print_prototypes(FILE *out, Arena *arena, const CInterface *c) {
   Strings all = {0}, sizes = {0};
   for (int i = 0; i < c->nparams; i++) {
-    vec_push(arena, all, declaration(arena, &c->params[i]));
+    vec_push(arena, all, declaration(arena, c, &c->params[i]));
     if (c->params[i].sizes_work)
       vec_push(arena, sizes, all.at[i]);
   }
   if (c->has_plain)
-    print_prototype(out, "int ", c->symbol, &all);
+    print_prototype(out, c->has_ws ? "int " : "int64_t ", c->symbol, &all);
+  if (!c->has_ws)
+    return;
   print_prototype(out, "int64_t ", c->worksize_symbol, &sizes);
   vec_push(arena, all, arena_printf(arena, "void *%s", own_name(arena, c, "work")));
   vec_push(arena, all, arena_printf(arena, "int64_t %s", own_name(arena, c, "worksize")));
@@ -70,12 +73,13 @@ static void print_prototypes(FILE *out, Arena *arena, const CInterface *c) {
 }
 
 /* ---- comments */
-static const char *role_text(const CParam *p) {
+static const char *role_text(const CInterface *c, const CParam *p) {
   switch (p->role) {
   case C_SIZE: return "size";
   case C_SCALAR:
   case C_TENSOR: return "in";
   case C_OUTPUT: return p->accumulates ? "added to" : "out";
+  case C_TAPE: return c->export->part == PART_FORWARD ? "out" : "in";
   }
   return "";
 }
@@ -84,9 +88,10 @@ static const char *role_text(const CParam *p) {
 static void print_origin(FILE *out, const CInterface *c) {
   const Func *f = c->export->func;
   const Derive *d = &f->recipe;
+  static const char *const parts[] = {"", "the forward part of ", "the backward part of ", "the bytes of the tape of "};
   fprintf(out, "/* %s", c->symbol);
   if (d->op != DERIVE_NONE && d->base)
-    fprintf(out, ": %s of %s", derive_name[d->op], d->base->name);
+    fprintf(out, ": %s%s of %s", parts[c->export->part], derive_name[d->op], d->base->name);
   const Range loc = c->export->loc.src ? c->export->loc : f->loc;
   if (loc.src && loc.line > 0)
     fprintf(out, " (%s:%d)", base_name(loc.src->name), loc.line);
@@ -105,7 +110,7 @@ static void print_comment(FILE *out, Module *m, const CInterface *c) {
     if (p->role == C_SIZE)
       fputs("size\n", out);
     else
-      fprintf(out, "%-8s  %s\n", role_text(p), type_text(m, p->type));
+      fprintf(out, "%-8s  %s\n", role_text(c, p), p->role == C_TAPE ? "tape" : type_text(m, p->type));
   }
   fputs("*/\n", out);
 }

@@ -201,27 +201,65 @@ static const bool *bounding_params(Module *m, const Func *f, struct Callee **kno
   return callee->params;
 }
 
+/* ---- exports that are cut in two */
+static bool in_tape(const Export *e, int i) {
+  return e->cut.sizes && i >= e->cut.first && i < e->cut.first + e->cut.n;
+}
+
+static bool is_computed_size(const Export *e, int param) {
+  return e->cut.sizes && param < e->func->nsizes && param >= e->func->nsizes - e->cut.sizes->nresults;
+}
+
+bool param_is_hidden(const Export *e, int param) {
+  return is_computed_size(e, param) || (e->part == PART_BACKWARD && in_tape(e, param));
+}
+
+bool result_is_hidden(const Export *e, int result) {
+  return e->part == PART_TAPESIZE || (e->part == PART_FORWARD && in_tape(e, result));
+}
+
+/* The integer parameters that the tape's sizes depend on. */
+static void tape_params(Module *m, const Export *e, bool *params) {
+  const Func *f = e->func, *sizes = e->cut.sizes;
+  if (!sizes)
+    return;
+  Bounding b = {.module = m, .seen = NEW_ARRAY(m->arena, bool, m->nuids + 1), .func = f, .params = params};
+  for (int i = 0; i < e->cut.n; i++) {
+    const int at = e->cut.first + i;
+    const Type t = e->part == PART_BACKWARD ? f->body->params[at]->type : f->result_types[at];
+    for (int k = 0; k < t.rank; k++)
+      size_values(t.dims[k], note_bound, &b);
+  }
+  follow_bounds(&b);
+  bool *of_sizes = NEW_ARRAY(m->arena, bool, sizes->body->nparams + 1);
+  b.params = of_sizes;
+  for (int i = 0; i < sizes->nresults; i++)
+    note_bound(sizes->body->yields[i], &b);
+  follow_bounds(&b);
+  for (int i = sizes->nsizes; i < sizes->body->nparams; i++)
+    params[i + sizes->nresults] |= of_sizes[i];
+}
+
 /* ---- the whole */
 static void add_param(CInterface *c, Arena *arena, CParam p, const char *name) {
   p.name = fit_name(arena, c, name, c->nparams);
   c->params[c->nparams++] = p;
 }
 
-CInterface *interface_of(Module *m, const Export *e, const CodegenOptions *o) {
-  Arena *arena = m->arena;
+static void add_tape(CInterface *c, Arena *arena) {
+  add_param(c, arena, (CParam){.role = C_TAPE}, "tape");
+}
+
+static void add_inputs(CInterface *c, Arena *arena, const bool *bounding) {
+  const Export *e = c->export;
   const Func *f = e->func;
-  CInterface *c = NEW(arena, CInterface);
-  struct Callee *known = NULL;
-  const bool *bounding = bounding_params(m, f, &known);
-  c->export = e;
-  c->symbol = arena_printf(arena, "%s%s", o->prefix ? o->prefix : "", e->symbol);
-  c->worksize_symbol = arena_printf(arena, "%s_worksize", c->symbol);
-  c->ws_symbol = arena_printf(arena, "%s_ws", c->symbol);
-  c->has_plain = !o->no_malloc;
-  c->params = NEW_ARRAY(arena, CParam, f->body->nparams + f->nresults);
   for (int i = 0; i < f->body->nparams; i++) {
     const Value *v = f->body->params[i];
     const bool is_size = i < f->nsizes;
+    if (e->part == PART_BACKWARD && i == e->cut.first + e->cut.n)
+      add_tape(c, arena);
+    if (param_is_hidden(e, i) || (e->part == PART_TAPESIZE && !is_size && !bounding[i]))
+      continue;
     add_param(c, arena,
               (CParam){.role = is_size        ? C_SIZE
                                : v->type.rank ? C_TENSOR
@@ -232,7 +270,32 @@ CInterface *interface_of(Module *m, const Export *e, const CodegenOptions *o) {
                        .sizes_work = is_size || bounding[i]},
               v->name);
   }
-  for (int i = 0; i < f->nresults; i++)
+  if (e->part == PART_BACKWARD && e->cut.first + e->cut.n == f->body->nparams)
+    add_tape(c, arena);
+}
+
+CInterface *interface_of(Module *m, const Export *e, const CodegenOptions *o) {
+  Arena *arena = m->arena;
+  const Func *f = e->func;
+  const bool is_tapesize = e->part == PART_TAPESIZE;
+  CInterface *c = NEW(arena, CInterface);
+  bool *bounding = NEW_ARRAY(arena, bool, f->body->nparams + 1);
+  struct Callee *known = NULL;
+  const bool *of_work = bounding_params(m, f, &known);
+  for (int i = 0; i < f->body->nparams; i++)
+    bounding[i] = of_work[i];
+  tape_params(m, e, bounding);
+  c->export = e;
+  c->symbol = arena_printf(arena, "%s%s", o->prefix ? o->prefix : "", e->symbol);
+  c->worksize_symbol = arena_printf(arena, "%s_worksize", c->symbol);
+  c->ws_symbol = arena_printf(arena, "%s_ws", c->symbol);
+  c->has_plain = !o->no_malloc || is_tapesize;
+  c->has_ws = !is_tapesize;
+  c->params = NEW_ARRAY(arena, CParam, f->body->nparams + f->nresults + 1);
+  add_inputs(c, arena, bounding);
+  for (int i = 0; i < f->nresults; i++) {
+    if (result_is_hidden(e, i))
+      continue;
     add_param(c, arena,
               (CParam){.role = C_OUTPUT,
                        .kind = f->result_types[i].kind,
@@ -240,5 +303,8 @@ CInterface *interface_of(Module *m, const Export *e, const CodegenOptions *o) {
                        .index = i,
                        .accumulates = i >= e->accumulate_from},
               func_result_name(f, i));
+  }
+  if (e->part == PART_FORWARD)
+    add_tape(c, arena);
   return c;
 }

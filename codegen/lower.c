@@ -39,8 +39,11 @@ static Funcs reached(Unit *u) {
   Funcs order = {0};
   for (Func *f = u->module->funcs; f; f = f->next)
     f->note = NULL;
-  for (const Export *e = u->module->exports; e; e = e->next)
+  for (const Export *e = u->module->exports; e; e = e->next) {
     visit_func(u, e->func, &order);
+    if (e->cut.sizes)
+      visit_func(u, e->cut.sizes, &order);
+  }
   return order;
 }
 

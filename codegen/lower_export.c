@@ -12,7 +12,8 @@ enum { CONTEXT_BYTES = 64, STATUS_BAD_SIZE = 5 };
 typedef struct ExportCode {
   Body body;
   const CInterface *interface;
-  LLVMValueRef *outputs; /* the C arguments, by result */
+  LLVMValueRef *outputs; /* the C arguments, by result; those of the tape in it */
+  LLVMValueRef tape;     /* the C argument; or NULL */
   LLVMValueRef *asides;  /* by result: whether it is computed in the workspace; NULL: a scalar */
   LLVMValueRef *bytes;   /* and the room that it takes there */
   LLVMValueRef total;    /* bytes of the workspace, but for what is pushed */
@@ -32,7 +33,7 @@ static void set_extension(Unit *u, LLVMValueRef f, unsigned index, LLVMTypeRef t
 }
 
 static LLVMTypeRef c_type(Unit *u, const CParam *p) {
-  return p->role == C_TENSOR || p->role == C_OUTPUT ? u->ptr : memory_type(u, p->kind);
+  return p->role == C_SIZE || p->role == C_SCALAR ? memory_type(u, p->kind) : u->ptr;
 }
 
 static LLVMValueRef add_c_function(Unit *u, const char *name, LLVMTypeRef result, int n, LLVMTypeRef *types) {
@@ -56,9 +57,9 @@ static LLVMValueRef declare_export(Unit *u, const CInterface *c, bool with_work)
   LLVMValueRef f = add_c_function(u, with_work ? c->ws_symbol : c->symbol, u->i32, n, types);
   for (int i = 0; i < c->nparams; i++) {
     const CParam *p = &c->params[i];
-    if (p->role == C_TENSOR)
+    if (p->role == C_TENSOR || (p->role == C_TAPE && c->export->part == PART_BACKWARD))
       LLVMAddAttributeAtIndex(f, (unsigned)i + 1, attribute(u, "readonly", 0));
-    if (p->role == C_TENSOR || p->role == C_OUTPUT)
+    if (p->role == C_TENSOR || p->role == C_OUTPUT || p->role == C_TAPE)
       LLVMAddAttributeAtIndex(f, (unsigned)i + 1, attribute(u, "nocapture", 0));
     LLVMSetValueName2(LLVMGetParam(f, (unsigned)i), p->name, strlen(p->name));
   }
@@ -123,6 +124,10 @@ static void bind_arguments(ExportCode *e) {
   for (int i = 0; i < e->interface->nparams; i++) {
     const CParam *p = &e->interface->params[i];
     LLVMValueRef x = LLVMGetParam(b->code, (unsigned)i);
+    if (p->role == C_TAPE) {
+      e->tape = x;
+      continue;
+    }
     if (p->role == C_OUTPUT) {
       e->outputs[p->index] = x;
       continue;
@@ -132,6 +137,18 @@ static void bind_arguments(ExportCode *e) {
     b->params[p->index] = x;
     set_value(f->body->params[p->index], x);
   }
+}
+
+/* The tensors of the tape become arguments. */
+static void bind_tape(ExportCode *e) {
+  Body *b = &e->body;
+  const Export *export = e->interface->export;
+  if (!e->tape)
+    return;
+  LLVMValueRef *addresses = NEW_ARRAY(b->unit->arena, LLVMValueRef, export->cut.n);
+  tape_addresses(b, export, e->tape, addresses);
+  for (int i = 0; i < export->cut.n; i++)
+    (export->part == PART_BACKWARD ? b->params : e->outputs)[export->cut.first + i] = addresses[i];
 }
 
 static bool accumulates(const ExportCode *e, int result) {
@@ -150,6 +167,11 @@ static void measure_work(ExportCode *e) {
     const Type t = f->result_types[i];
     if (!t.rank)
       continue;
+    if (result_is_hidden(e->interface->export, i)) {
+      e->asides[i] = LLVMConstInt(u->i1, 0, false);
+      e->bytes[i] = const_i64(u, 0);
+      continue;
+    }
     e->no_work = false;
     e->asides[i] = accumulates(e, i) ? LLVMConstInt(u->i1, 1, false) : LLVMBuildIsNull(b->at, e->outputs[i], "");
     LLVMValueRef bytes = round_up(b, saturated_bytes(b, t));
@@ -280,7 +302,11 @@ static void export_begin(ExportCode *e, Unit *u, const Export *export, const CIn
   debug_function(&e->body, LLVMGetValueName2(code, &(size_t){0}), export->loc);
   set_location(&e->body, export->loc.src ? export->loc : export->func->loc);
   bind_arguments(e);
+  LLVMValueRef status = bind_computed_sizes(&e->body, export);
+  if (status)
+    fail_status(&e->body, status);
   check_sizes(&e->body);
+  bind_tape(e);
   measure_work(e);
 }
 
@@ -322,6 +348,7 @@ static void lower_ws(Unit *u, const Export *export, const CInterface *c) {
   body_end(b);
 }
 
+/* name_worksize; of a cut export's third part the one function that it has. */
 static void lower_worksize(Unit *u, const Export *export, const CInterface *c) {
   Func *f = export->func;
   LLVMTypeRef *types = NEW_ARRAY(u->arena, LLVMTypeRef, c->nparams);
@@ -330,8 +357,9 @@ static void lower_worksize(Unit *u, const Export *export, const CInterface *c) {
     if (c->params[i].sizes_work)
       types[n++] = c_type(u, &c->params[i]);
   Body b;
-  body_begin(&b, u, f, add_c_function(u, c->worksize_symbol, u->i64, n, types));
-  debug_function(&b, c->worksize_symbol, export->loc);
+  const char *symbol = export->part == PART_TAPESIZE ? c->symbol : c->worksize_symbol;
+  body_begin(&b, u, f, add_c_function(u, symbol, u->i64, n, types));
+  debug_function(&b, symbol, export->loc);
   b.params = NEW_ARRAY(u->arena, LLVMValueRef, f->body->nparams);
   n = 0;
   for (int i = 0; i < c->nparams; i++) {
@@ -340,20 +368,26 @@ static void lower_worksize(Unit *u, const Export *export, const CInterface *c) {
     b.params[c->params[i].index] = LLVMGetParam(b.code, (unsigned)n++);
     set_value(f->body->params[c->params[i].index], b.params[c->params[i].index]);
   }
-  LLVMValueRef total = fixed_bytes(&b);
+  if (export->part == PART_TAPESIZE) {
+    lower_tapesize(&b, export);
+    body_end(&b);
+    return;
+  }
+  LLVMValueRef status = bind_computed_sizes(&b, export), total = fixed_bytes(&b);
   for (int i = 0; i < f->nresults; i++)
-    if (f->result_types[i].rank)
+    if (f->result_types[i].rank && !result_is_hidden(export, i))
       total = saturating_add(&b, total, round_up(&b, saturated_bytes(&b, f->result_types[i])));
   LLVMValueRef zero = const_i64(u, 0), none = LLVMBuildICmp(b.at, LLVMIntEQ, total, zero, "");
   LLVMValueRef aligned = saturating_add(&b, total, const_i64(u, WORK_ALIGNMENT - 1));
-  LLVMBuildRet(b.at, LLVMBuildSelect(b.at, none, zero, aligned, ""));
+  LLVMBuildRet(b.at, unless_failed(&b, status, LLVMBuildSelect(b.at, none, zero, aligned, "")));
   body_end(&b);
 }
 
 void lower_export(Unit *u, const Export *e) {
   const CInterface *c = interface_of(u->module, e, u->options);
   lower_worksize(u, e, c);
-  lower_ws(u, e, c);
-  if (c->has_plain)
+  if (c->has_ws)
+    lower_ws(u, e, c);
+  if (c->has_ws && c->has_plain)
     lower_plain(u, e, c);
 }

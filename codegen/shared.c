@@ -38,7 +38,8 @@ static bool write_version_script(Module *m, const CodegenOptions *o, const char 
     const CInterface *c = interface_of(m, e, o);
     if (c->has_plain)
       fprintf(out, "  %s;\n", c->symbol);
-    fprintf(out, "  %s;\n  %s;\n", c->worksize_symbol, c->ws_symbol);
+    if (c->has_ws)
+      fprintf(out, "  %s;\n  %s;\n", c->worksize_symbol, c->ws_symbol);
   }
   fputs("  gradc_last_error; gradc_release; gradc_set_threads;\nlocal: *; };\n", out);
   if (!ferror(out) && !fclose(out))

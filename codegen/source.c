@@ -255,6 +255,8 @@ static void print_helpers(const SourceWriter *s, FILE *out) {
 static void write_exports(SourceWriter *s) {
   for (const Export *e = s->module->exports; e; e = e->next) {
     const char *name = source_func_name(s, e->func);
+    if (e->part == PART_TAPESIZE)
+      continue;
     if (e->accumulate_from < e->func->nresults)
       source_fail(s, e->loc, "an export that adds into its outputs cannot be written as source");
     source_line(s, NULL, strcmp(name, e->symbol) ? "export %s as %s;" : "export %s;", name, e->symbol);

@@ -168,11 +168,11 @@ static void fit_table(const Value *p, Given *g) {
   a->dims[0] = n;
 }
 
-static void find_sizes(Session *s, const Func *f, Givens *givens, Array *args) {
+static void find_sizes(Session *s, const Func *f, int n, Givens *givens, Array *args) {
   bool found;
   do {
     found = false;
-    for (int i = 0; i < f->body->nparams; i++) {
+    for (int i = 0; i < n; i++) {
       const Value *p = f->body->params[i];
       const Given *g = given_for(givens, p);
       if (!g || (g->fill != FILL_NONE && !g->shaped) || g->array.rank != p->type.rank)
@@ -183,7 +183,7 @@ static void find_sizes(Session *s, const Func *f, Givens *givens, Array *args) {
   } while (found);
 }
 
-static int bind_sizes(Session *s, const Func *f, Givens *givens, bool invent, Array *args) {
+static int bind_sizes(Session *s, const Func *f, int n, Givens *givens, bool invent, Array *args) {
   for (int i = 0; i < f->nsizes; i++) {
     Given *g = given_for(givens, f->body->params[i]);
     if (!g)
@@ -196,7 +196,7 @@ static int bind_sizes(Session *s, const Func *f, Givens *givens, bool invent, Ar
     if (array_int(&args[i], 0) < 0)
       return bad_argument(s, f->body->params[i], "is a size, and negative");
   }
-  find_sizes(s, f, givens, args);
+  find_sizes(s, f, n, givens, args);
   int64_t invented = FIRST_INVENTED_SIZE;
   for (int i = 0; i < f->nsizes; i++)
     if (!args[i].data && !invent)
@@ -205,7 +205,7 @@ static int bind_sizes(Session *s, const Func *f, Givens *givens, bool invent, Ar
     else if (!args[i].data) {
       set_size(s, args, f->body->params[i], invented);
       invented += 2;
-      find_sizes(s, f, givens, args);
+      find_sizes(s, f, n, givens, args);
     }
   return EXIT_DONE;
 }
@@ -269,7 +269,10 @@ static int bind_value(Session *s, const Func *f, int i, Givens *givens, bool inv
 }
 
 int arguments_bind(Session *s, const Func *f, Givens *givens, bool invent, Array *args) {
-  const int n = f->body->nparams;
+  return arguments_bind_first(s, f, f->body->nparams, givens, invent, args);
+}
+
+int arguments_bind_first(Session *s, const Func *f, int n, Givens *givens, bool invent, Array *args) {
   const char **names = NEW_ARRAY(s->arena, const char *, n);
   for (int i = 0; i < n; i++) {
     const Value *p = f->body->params[i];
@@ -287,7 +290,7 @@ int arguments_bind(Session *s, const Func *f, Givens *givens, bool invent, Array
       return near ? usage_error("'%s' has no parameter '%s'; did you mean '%s'?", f->name, givens->at[i].name, near)
                   : usage_error("'%s' has no parameter '%s'", f->name, givens->at[i].name);
     }
-  int status = bind_sizes(s, f, givens, invent, args);
+  int status = bind_sizes(s, f, n, givens, invent, args);
   for (int i = f->nsizes; i < n && !status; i++)
     status = bind_value(s, f, i, givens, invent, args);
   return status;

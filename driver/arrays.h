@@ -46,6 +46,8 @@ void array_set(Array *a, int64_t i, double x);
 typedef VEC(Given) Givens;
 int arguments_parse(Session *s, Givens *givens, int first_operand);
 int arguments_bind(Session *s, const Func *f, Givens *givens, bool invent, Array *args);
+/* The first n parameters alone; args has room for all. */
+int arguments_bind_first(Session *s, const Func *f, int n, Givens *givens, bool invent, Array *args);
 bool size_of_args(const Func *f, const Size *size, const Array *args, int64_t *out);
 bool shape_of_args(const Func *f, Type t, const Array *args, Array *out); /* all but the data */
 
@@ -60,6 +62,12 @@ bool callable_prepare(Callable *c, Session *s, Module *m);
    error has been reported through the Diag. */
 int callable_call(Callable *c, Arena *arena, const Export *e, const Array *args, Array *results, char *message,
                   size_t message_size);
+/* The same for a part of an export that is cut in two: args are the sizes and inputs, and for the backward part then
+   the seeds; the forward part runs before it.  Results have room for the part's function's. */
+int callable_call_part(Callable *c, Arena *arena, const Export *e, const Array *args, Array *results, char *message,
+                       size_t message_size);
+int callable_nresults(const Export *e); /* those that are shown; and their names */
+const char *callable_result_name(const Export *e, int i);
 void callable_free(Callable *c);
 
 /* ---- functions.c: the function that a name on the command line means.  `name` NULL: the one export there is. */

@@ -21,12 +21,14 @@ void callable_free(Callable *c) {
     codegen_jit_free(c->jit);
 }
 
-static int call_native(Callable *c, Arena *arena, const Export *e, const Array *args, Array *results, char *message,
-                       size_t message_size) {
+/* Room for the results that callers see. */
+static int allocate(Arena *arena, const Export *e, const Array *args, Array *results, char *message,
+                    size_t message_size) {
   const Func *f = e->func;
-  const CInterface *interface = interface_of(c->module, e, &c->session->options->codegen);
   for (int i = 0; i < f->nresults; i++) {
     Array shape;
+    if (result_is_hidden(e, i))
+      continue;
     if (!shape_of_args(f, f->result_types[i], args, &shape)) {
       snprintf(message, message_size, "the size of result '%s' is negative or overflows", func_result_name(f, i));
       return EVAL_BAD_SIZE;
@@ -37,14 +39,23 @@ static int call_native(Callable *c, Arena *arena, const Export *e, const Array *
     }
     results[i] = array_new(arena, shape.kind, shape.rank, shape.dims);
   }
+  return EVAL_OK;
+}
+
+/* `tape`: of a part of an export that is cut in two. */
+static int call_native(Callable *c, Arena *arena, const Export *e, const Array *args, Array *results, void *tape,
+                       char *message, size_t message_size) {
+  const CInterface *interface = interface_of(c->module, e, &c->session->options->codegen);
+  int status = allocate(arena, e, args, results, message, message_size);
+  if (status)
+    return status;
   void **pointers = NEW_ARRAY(arena, void *, interface->nparams),
        **values = NEW_ARRAY(arena, void *, interface->nparams);
   for (int i = 0; i < interface->nparams; i++) {
     const CParam *p = &interface->params[i];
-    values[i] = p->role == C_OUTPUT ? results[p->index].data : args[p->index].data;
-    pointers[i] = p->role == C_OUTPUT || p->role == C_TENSOR ? (void *)&values[i] : values[i];
+    values[i] = p->role == C_TAPE ? tape : p->role == C_OUTPUT ? results[p->index].data : args[p->index].data;
+    pointers[i] = p->role == C_SIZE || p->role == C_SCALAR ? values[i] : (void *)&values[i];
   }
-  int status;
   if (!codegen_jit_call(c->jit, interface->symbol, pointers, &status))
     return EVAL_UNABLE; /* reported through the Diag */
   if (status)
@@ -54,8 +65,87 @@ static int call_native(Callable *c, Arena *arena, const Export *e, const Array *
 
 int callable_call(Callable *c, Arena *arena, const Export *e, const Array *args, Array *results, char *message,
                   size_t message_size) {
-  return c->jit ? call_native(c, arena, e, args, results, message, message_size)
+  return c->jit ? call_native(c, arena, e, args, results, NULL, message, message_size)
                 : eval_func(arena, e->func, args, results, message, message_size);
+}
+
+/* ---- exports that are cut in two */
+static const Export *part_of(const Module *m, const Export *e, ExportPart part) {
+  for (const Export *x = m->exports; x; x = x->next)
+    if (x->cut.sizes == e->cut.sizes && x->part == part)
+      return x;
+  internal_error("'%s' lacks a part", e->symbol);
+}
+
+/* The arguments of a part: the whole's sizes, those that are computed, the whole's inputs, and `more`. */
+static const Array *part_args(Arena *arena, const Func *sizes, const Array *args, const Array *computed, int nmore) {
+  const int n = sizes->body->nparams, first = sizes->nsizes, own = sizes->nresults;
+  Array *all = NEW_ARRAY(arena, Array, n + own + nmore + 1);
+  for (int i = 0; i < n; i++)
+    all[i < first ? i : i + own] = args[i];
+  for (int i = 0; i < own; i++)
+    all[first + i] = computed[i];
+  return all;
+}
+
+static int64_t tape_bytes(const Export *forward, const Array *args) {
+  int64_t bytes = 0;
+  for (int i = 0; i < forward->cut.n; i++) {
+    Array shape;
+    if (!shape_of_args(forward->func, forward->func->result_types[forward->cut.first + i], args, &shape))
+      return -1;
+    bytes += (array_count(&shape) * kind_bytes(shape.kind) + TAPE_ALIGNMENT - 1) / TAPE_ALIGNMENT * TAPE_ALIGNMENT;
+  }
+  return bytes;
+}
+
+int callable_call_part(Callable *c, Arena *arena, const Export *e, const Array *args, Array *results, char *message,
+                       size_t message_size) {
+  const Export *forward = part_of(c->module, e, PART_FORWARD), *backward = part_of(c->module, e, PART_BACKWARD);
+  Func *sizes = e->cut.sizes;
+  const int ninputs = sizes->body->nparams, ntape = e->cut.n,
+            nseeds = backward->func->body->nparams - ninputs - sizes->nresults - ntape;
+  Array *computed = NEW_ARRAY(arena, Array, sizes->nresults + 1);
+  int status = eval_func(arena, sizes, args, computed, message, message_size);
+  if (status)
+    return status;
+  const Array *first = part_args(arena, sizes, args, computed, 0);
+  const int64_t bytes = tape_bytes(forward, first);
+  if (bytes < 0) {
+    snprintf(message, message_size, "the size of the tape is negative or overflows");
+    return EVAL_BAD_SIZE;
+  }
+  if (e->part == PART_TAPESIZE) {
+    results[0] = array_new(arena, KIND_I64, 0, NULL);
+    *(int64_t *)results[0].data = bytes;
+    return EVAL_OK;
+  }
+  const Array whole = {.kind = KIND_BOOL, .rank = 1, .dims = {bytes}};
+  if (!array_fits(&whole)) {
+    snprintf(message, message_size, "no memory for the tape");
+    return EVAL_NO_MEMORY;
+  }
+  void *tape = c->jit ? array_new(arena, whole.kind, whole.rank, whole.dims).data : NULL;
+  Array *values = e == forward ? results : NEW_ARRAY(arena, Array, forward->func->nresults + 1);
+  status = c->jit ? call_native(c, arena, forward, first, values, tape, message, message_size)
+                  : eval_func(arena, forward->func, first, values, message, message_size);
+  if (status || e == forward)
+    return status;
+  Array *second = (Array *)(uintptr_t)part_args(arena, sizes, args, computed, ntape + nseeds);
+  for (int i = 0; i < ntape; i++)
+    second[backward->cut.first + i] = values[forward->cut.first + i];
+  for (int i = 0; i < nseeds; i++)
+    second[backward->cut.first + ntape + i] = args[ninputs + i];
+  return c->jit ? call_native(c, arena, backward, second, results, tape, message, message_size)
+                : eval_func(arena, backward->func, second, results, message, message_size);
+}
+
+int callable_nresults(const Export *e) {
+  return e->part == PART_FORWARD ? e->cut.first : e->part == PART_TAPESIZE ? 1 : e->func->nresults;
+}
+
+const char *callable_result_name(const Export *e, int i) {
+  return e->part == PART_TAPESIZE ? "bytes" : func_result_name(e->func, i);
 }
 
 /* ---- names */

@@ -19,7 +19,7 @@ static const Export *find_derivative(const Module *m, const char *name) {
     if (e->func->recipe.op != DERIVE_NONE && !strcmp(e->symbol, name))
       return e;
   for (const Export *e = m->exports; e; e = e->next)
-    if (is_reverse(e->func) && !strcmp(e->func->recipe.base->name, name))
+    if (e->part == PART_WHOLE && is_reverse(e->func) && !strcmp(e->func->recipe.base->name, name))
       return e;
   return NULL;
 }

@@ -136,6 +136,7 @@ struct Function {
   DeriveOp op;
   const Expr *wrt; /* or NULL: all */
   DeriveMode mode;
+  bool split; /* of an export: the parts of a vector-Jacobian product, whichever of the reverse operators asks for it */
   /* FUNCTION_TYPED */
   TypeForm *type;
 };

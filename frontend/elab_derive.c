@@ -363,6 +363,11 @@ static Func *derive_once(Elab *e, const Function *f, const Lowered *l, Func *bas
   const Header *h = function_header(e, l->root);
   if (!check_results(e, f, base, f->at))
     return NULL;
+  Function parts = *f;
+  if (f->split) {
+    parts.op = DERIVE_VJP;
+    f = &parts;
+  }
   Wrt w = {.e = e, .f = f, .h = h, .l = l, .base = base, .names = names_below(e, f->of, h->params->n)};
   if (!f->wrt)
     add_all(&w, f->at);
@@ -392,7 +397,7 @@ Func *derive_chain(Elab *e, const Function *f, const Lowered *l) {
 
 int derived_first(Elab *e, const Function *f, const Lowered *l) {
   const Func *base = derive_chain(e, f->of, l);
-  switch (f->op) {
+  switch (f->split ? DERIVE_VJP : f->op) {
   case DERIVE_VALUE_AND_GRAD:
   case DERIVE_VJP:
   case DERIVE_JVP: return base->nresults;

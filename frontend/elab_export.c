@@ -52,19 +52,42 @@ static bool export_sizes(Elab *e, const Function *f, const Size *const **fixed) 
   return true;
 }
 
-static bool apply_options(Elab *e, Export *x, const Function *f, const Lowered *l, const DeriveOptions *options) {
-  if (options->split || options->sparse) {
-    elab_error(e, options->at, "'%s' is not supported yet", options->split ? "split" : "sparse");
+static bool check_options(Elab *e, const Function *f, const DeriveOptions *options) {
+  if (options->sparse) {
+    elab_error(e, options->at, "'%s' is not supported yet", "sparse");
     return false;
   }
-  if (!options->accumulate)
-    return true;
-  if (f->op == DERIVE_JVP) {
+  if (options->accumulate && f->op == DERIVE_JVP) {
     elab_error(e, options->at, "'accumulate' adds into gradients, which jvp has none of");
     return false;
   }
-  x->accumulate_from = derived_first(e, f, l);
-  return true;
+  if (!options->split)
+    return true;
+  const bool reverse = f->op == DERIVE_GRAD || f->op == DERIVE_VALUE_AND_GRAD || f->op == DERIVE_VJP;
+  if (reverse && f->mode != MODE_FORWARD)
+    return true;
+  DiagMessage *m = elab_error(e, options->at, "'split' cuts a reverse sweep in two, which %s has none of",
+                              reverse ? "mode = forward" : derive_name[f->op]);
+  diag_mend(e->diag, m, "write vjp(%s, split = true)", f->of->name);
+  return false;
+}
+
+/* One symbol of an export, or one of each part. */
+static void add_exports(Elab *e, const Function *f, const Lowered *l, Func *func, Name name,
+                        const DeriveOptions *options) {
+  for (int part = options->split ? PART_FORWARD : PART_WHOLE; part <= (options->split ? PART_TAPESIZE : PART_WHOLE);
+       part++) {
+    const char *symbol =
+        part == PART_WHOLE ? name.text : arena_printf(e->arena, "%s_%s", name.text, export_part_name[part]);
+    Export *x = module_export(e->module, symbol, func, name.at);
+    x->part = (ExportPart)part;
+    if (part != PART_WHOLE) {
+      x->cut.first = derived_first(e, f, l);
+      x->cut.n = derive_chain(e, f->of, l)->body->nparams;
+    }
+    if (options->accumulate && (part == PART_WHOLE || part == PART_BACKWARD))
+      x->accumulate_from = derived_first(e, f, l);
+  }
 }
 
 static bool check_symbol(Elab *e, Name name, const char *as) {
@@ -85,7 +108,7 @@ static void export_function(Elab *e, Function *f, Name as, Range at, const Deriv
   const Header *h = function_header(e, root);
   Name name = as;
   if (!name.text) {
-    const char *text = default_name(e, f);
+    const char *text = default_name(e, options->split && f->of ? f->of : f);
     name = (Name){.text = text ? arena_name(e->arena, text) : NULL, .at = at};
   }
   if (h->failed || !check_exportable(e, f, root, h, at))
@@ -100,12 +123,11 @@ static void export_function(Elab *e, Function *f, Name as, Range at, const Deriv
     return;
   key.kinds = NEW_ARRAY(e->arena, Kind, 1);
   key.functions = NEW_ARRAY(e->arena, Function *, h->params->n);
-  const Lowered *l = function_lower(e, root, &key, at);
+  f->split = options->split;
+  const Lowered *l = check_options(e, f, options) ? function_lower(e, root, &key, at) : NULL;
   Func *func = l ? derive_chain(e, f, l) : NULL;
-  if (!func || !check_symbol(e, name, describe(e, f)))
-    return;
-  Export *x = module_export(e->module, name.text, func, name.at);
-  apply_options(e, x, f, l, options);
+  if (func && (options->split || check_symbol(e, name, describe(e, f))))
+    add_exports(e, f, l, func, name, options);
 }
 
 void elab_export_item(Elab *e, const Item *item) {
@@ -209,12 +231,15 @@ static const char *safe_name(Elab *e, const char *name) {
 static void check_parameters(Elab *e, const Export *x) {
   const Func *f = x->func;
   const int n = f->body->nparams + f->nresults;
-  const char **names = NEW_ARRAY(e->arena, const char *, n + 1);
-  for (int i = 0; i < f->body->nparams; i++)
-    names[i] = f->body->params[i]->name = safe_name(e, f->body->params[i]->name);
+  const char **names = NEW_ARRAY(e->arena, const char *, n + 1); /* NULL: not of this part */
+  for (int i = 0; i < f->body->nparams; i++) {
+    f->body->params[i]->name = safe_name(e, f->body->params[i]->name);
+    names[i] = x->part == PART_FORWARD && i >= x->cut.n ? NULL : f->body->params[i]->name;
+  }
   for (int r = 0; r < f->nresults; r++) {
+    const bool other = x->part != PART_WHOLE && (r < x->cut.first) != (x->part == PART_FORWARD);
     f->result_names[r] = safe_name(e, f->result_names[r]);
-    names[f->body->nparams + r] = arena_name(e->arena, func_result_name(f, r));
+    names[f->body->nparams + r] = other ? NULL : arena_name(e->arena, func_result_name(f, r));
   }
   for (int i = 0; i < n; i++)
     for (int j = 0; j < i; j++)
@@ -241,7 +266,8 @@ static bool clashes(const char *a, const char *b) {
 
 void exports_finish(Elab *e) {
   for (const Export *x = e->module->exports; x; x = x->next) {
-    check_parameters(e, x);
+    if (x->part != PART_TAPESIZE)
+      check_parameters(e, x);
     for (const Export *y = e->module->exports; y != x; y = y->next) {
       if (!clashes(x->symbol, y->symbol) && !clashes(y->symbol, x->symbol))
         continue;

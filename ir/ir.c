@@ -9,6 +9,7 @@
 
 const char *const kind_name[5] = {"bool", "i32", "i64", "f32", "f64"};
 const char *const out_kind_name[7] = {"stack", "sum", "prod", "min", "max", "and", "or"};
+const char *const export_part_name[4] = {"", "forward", "backward", "tapesize"};
 const char *const derive_name[DERIVE_COUNT] = {"",    "grad",     "value_and_grad", "vjp",
                                                "jvp", "jacobian", "hessian",        "hvp"};
 

@@ -167,12 +167,30 @@ struct Func {
   char fails; /* cache of func_may_fail: 0 unknown, 1 no, 2 yes */
 };
 
+/* What of its function an export makes.  The reverse sweep that many seeds share is cut in two, and its symbols are
+   three: one runs forward and fills a tape, one runs backward from that, one tells the tape's bytes.  Until pass
+   `split` their function is the vector-Jacobian product (`sizes` is NULL): `first` of its results are the forward
+   part's, its parameters from `n` on are seeds.  Afterwards
+     forward    results [first, first + n) are the tape;
+     backward   parameters [first, first + n) are the tape;
+     tapesize   as forward, whose function it has.
+   `sizes` computes what the tape's sizes are made of: its results are the last of the function's sizes, its parameters
+   the function's others, without the tape and the seeds.  Callers in C give and see none of that. */
+typedef enum ExportPart { PART_WHOLE, PART_FORWARD, PART_BACKWARD, PART_TAPESIZE } ExportPart;
+extern const char *const export_part_name[4]; /* "" "forward" "backward" "tapesize" */
+typedef struct Cut {
+  int first, n;
+  Func *sizes;
+} Cut;
+
 /* A C symbol.  The C parameters are the function's parameters in order (sizes, inputs, seeds or tangents), then one
    pointer for each result, named by the function's result_names. */
 typedef struct Export {
   const char *symbol;
   Func *func;
   int accumulate_from; /* results from this one on are added into their outputs; nresults for none */
+  ExportPart part;
+  Cut cut; /* of a part */
   Range loc;
   struct Export *next;
 } Export;

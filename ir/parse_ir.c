@@ -139,6 +139,23 @@ static void parse_function(IrParser *p, bool is_extern) {
     ir_region(p, f->body);
 }
 
+/* forward(1, 3), or, cut, forward(1, 2, @sizes) */
+static void parse_part(IrParser *p, Export *e) {
+  Fixup sizes = {.kind = FIX_SIZES, .export = e};
+  for (int part = PART_FORWARD; part <= PART_TAPESIZE && e->part == PART_WHOLE; part++)
+    if (ir_accept_word(p, export_part_name[part]))
+      e->part = (ExportPart)part;
+  if (e->part == PART_WHOLE)
+    return;
+  ir_expect_mark(p, '(');
+  e->cut.first = ir_small_integer(p, 0);
+  ir_expect_mark(p, ',');
+  e->cut.n = ir_small_integer(p, 0);
+  if (ir_accept_mark(p, ',') && ir_expect(p, TOKEN_FUNC, "a function", &sizes.name))
+    vec_push(p->arena, p->fixups, sizes);
+  ir_expect_mark(p, ')');
+}
+
 /* export @f as symbol accumulate(1) */
 static void parse_export(IrParser *p) {
   Fixup f = {.kind = FIX_EXPORT, .export = NEW(p->arena, Export)};
@@ -155,6 +172,7 @@ static void parse_export(IrParser *p) {
     f.export->accumulate_from = ir_small_integer(p, 0);
     ir_expect_mark(p, ')');
   }
+  parse_part(p, f.export);
   f.export->loc = ir_location(p);
   if (!p->failed)
     vec_push(p->arena, p->fixups, f);
@@ -230,8 +248,11 @@ static void fix(IrParser *p, const Fixup *x) {
   case FIX_DERIVE: fix_derive(p, x, f); break;
   case FIX_VJP: x->func->own_vjp = f; break;
   case FIX_JVP: x->func->own_jvp = f; break;
+  case FIX_SIZES: x->export->cut.sizes = f; break;
   case FIX_EXPORT: {
     Export *e = module_export(p->module, x->export->symbol, f, x->export->loc);
+    e->part = x->export->part;
+    e->cut = x->export->cut;
     if (x->export->accumulate_from >= 0)
       e->accumulate_from = x->export->accumulate_from;
     break;

@@ -9,7 +9,7 @@
 
 enum { IR_MAX_DEPTH = 256 }; /* of regions and parentheses */
 
-typedef enum FixupKind { FIX_CALLEE, FIX_DERIVE, FIX_VJP, FIX_JVP, FIX_EXPORT } FixupKind;
+typedef enum FixupKind { FIX_CALLEE, FIX_DERIVE, FIX_VJP, FIX_JVP, FIX_SIZES, FIX_EXPORT } FixupKind;
 typedef struct Fixup { /* a function's name, looked up when all functions are there */
   FixupKind kind;
   Token name;
@@ -17,7 +17,7 @@ typedef struct Fixup { /* a function's name, looked up when all functions are th
   Func *func; /* FIX_DERIVE, FIX_VJP, FIX_JVP */
   int *wrt;   /* FIX_DERIVE: positions of parameters */
   int nwrt;
-  Export *export; /* FIX_EXPORT; its func is not set yet */
+  Export *export; /* FIX_SIZES, FIX_EXPORT; its func is not set yet */
 } Fixup;
 
 typedef struct IrParser {

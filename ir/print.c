@@ -332,6 +332,17 @@ static void put_function(Printer *p, const Func *f) {
   put(p, "\n");
 }
 
+static void put_part(Printer *p, const Export *e) {
+  if (e->part == PART_WHOLE)
+    return;
+  text_printf(&p->out, " %s(%d, %d", export_part_name[e->part], e->cut.first, e->cut.n);
+  if (e->cut.sizes) {
+    put(p, ", ");
+    put_func(p, e->cut.sizes);
+  }
+  put(p, ")");
+}
+
 static void put_module(Printer *p) {
   const Module *m = p->module;
   put(p, "module ");
@@ -349,6 +360,7 @@ static void put_module(Printer *p) {
     text_name(&p->out, e->symbol);
     if (e->accumulate_from != e->func->nresults)
       text_printf(&p->out, " accumulate(%d)", e->accumulate_from);
+    put_part(p, e);
     put_loc(p, e->loc);
     put(p, "\n");
   }

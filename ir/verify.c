@@ -285,6 +285,38 @@ static bool check_recursion(Verifier *v) {
   return true;
 }
 
+/* The function that computes a cut export's sizes, of all parameters but those that it computes and the tape. */
+static bool check_sizes_func(Verifier *v, const Export *e) {
+  const Func *f = e->func, *sizes = e->cut.sizes;
+  const int own = f->nsizes - sizes->nresults, n = sizes->body->nparams;
+  if (!verify_is_ours(v, sizes) || own < 0 || sizes->nsizes != own || n + sizes->nresults > f->body->nparams)
+    return verify_fail(v, "'%s' does not compute the sizes of '%s'", sizes->name, f->name);
+  for (int i = 0; i < sizes->nresults; i++)
+    if (sizes->result_types[i].rank || sizes->result_types[i].kind != KIND_I64)
+      return verify_fail(v, "result %d of '%s' is not a size", i, sizes->name);
+  for (int i = 0; i < n; i++) {
+    const Type a = sizes->body->params[i]->type, b = f->body->params[i < own ? i : i + sizes->nresults]->type;
+    if (a.kind != b.kind || a.rank != b.rank)
+      return verify_fail(v, "parameter %d of '%s' differs from that of '%s'", i, sizes->name, f->name);
+  }
+  return true;
+}
+
+static bool check_part(Verifier *v, const Export *e) {
+  const Func *f = e->func;
+  const int first = e->cut.first, n = e->cut.n, nparams = f->body->nparams;
+  const char *part = export_part_name[e->part];
+  if (e->part == PART_WHOLE)
+    return true;
+  if (!e->cut.sizes)
+    return (first <= f->nresults && n >= f->nsizes && n <= nparams) ||
+           verify_fail(v, "%s(%d, %d) does not fit '%s'", part, first, n, f->name);
+  if (e->part == PART_BACKWARD ? first < f->nsizes || n > nparams - first
+                               : first > f->nresults || n != f->nresults - first)
+    return verify_fail(v, "%s(%d, %d) does not fit '%s'", part, first, n, f->name);
+  return check_sizes_func(v, e);
+}
+
 static bool check_export(Verifier *v, const Export *e, Symbols *symbols) {
   if (!verify_is_ours(v, e->func))
     return verify_fail(v, "the exported function is not in the module");
@@ -293,6 +325,8 @@ static bool check_export(Verifier *v, const Export *e, Symbols *symbols) {
   if (e->accumulate_from < 0 || e->accumulate_from > e->func->nresults)
     return verify_fail(v, "'%s' accumulates from result %d on, of %d", e->symbol, e->accumulate_from,
                        e->func->nresults);
+  if (!check_part(v, e))
+    return false;
   void **place = symbol_at(symbols, e->symbol);
   if (*place)
     return verify_fail(v, "two exports are called '%s'", e->symbol);

@@ -4,7 +4,8 @@
    finds the values of B that A has too.  Those at the frontier, which B uses for something new, are stacked by A and
    read by B, where computing them again would take more than a load: an exponential, a division, a reduction. A stack
    is a number an iteration.  Numbers of loops inside an iteration are kept only where the iteration is itself inside a
-   loop, so that they are local to it, or a step of a sequential one, whose states are kept as well. */
+   loop, so that they are local to it, or a step of a sequential one, whose states are kept as well; or where B is to be
+   run for many seeds. */
 #include "ir/raw.h"
 #include "passes/number.h"
 #include "passes/passes_internal.h"
@@ -21,6 +22,7 @@ typedef struct Known {
 typedef struct Keep {
   Module *module;
   Func *func;
+  bool many_seeds; /* B is run for many seeds, A once: numbers of inner loops are kept too */
   Numbering numbers;
   Known **known; /* scalars of A's body, by number */
   size_t buckets;
@@ -63,10 +65,10 @@ static Value *known_as(const Keep *k, Value *v) {
 }
 
 /* ---- what is worth it */
-static bool is_expensive(const Op *op) {
+bool op_is_expensive(const Op *op) {
   switch (op->code) {
+  case OP_DIV: return kind_is_float(op->results[0]->type.kind);
   case OP_LOOP:
-  case OP_DIV:
   case OP_DIVZ:
   case OP_REM:
   case OP_MOD: return true;
@@ -92,7 +94,7 @@ static bool cone_is_expensive(const Keep *k, const Value *v, int depth) {
   const Op *op = v->def;
   if (!op || depth == 0 || value_is_outside(v, op_b(k)->regions[0]) || map_get(&k->kept, v))
     return false;
-  if (is_expensive(op) && !(op->code == OP_DIV && kind_is_int(v->type.kind)))
+  if (op_is_expensive(op))
     return true;
   if (op->code == OP_INDEX) /* a load, whatever its index */
     return false;
@@ -129,7 +131,7 @@ static bool storage_is_bounded(const Keep *k, Value *const *path, int n) {
   const Op *a = op_a(k);
   if (n == 0)
     return true;
-  if (!a->parent->owner && !a->at.loop->ncarries)
+  if (!a->parent->owner && !a->at.loop->ncarries && !k->many_seeds)
     return false;
   for (int i = 0; i < n; i++) {
     const Op *loop = path[i]->region->owner;
@@ -293,7 +295,7 @@ static void keep_all(Module *m) {
   for (Func *f = m->funcs; f; f = f->next) {
     if (func_is_underived(f) || f->is_extern || region_op_count(f->body) > LARGE)
       continue;
-    Keep k = {.module = m, .func = f};
+    Keep k = {.module = m, .func = f, .many_seeds = func_is_apart(f)};
     if (keep_region(&k, f->body))
       func_simplify(f);
   }

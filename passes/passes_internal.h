@@ -20,6 +20,10 @@ bool func_may_fail(Func *f);
 static inline bool func_is_underived(const Func *f) {
   return f->derive.op != DERIVE_NONE;
 }
+/* Set apart by pass `apart`, and not cut yet: what it keeps serves many runs of the reverse sweep. */
+bool func_is_apart(const Func *f);
+/* An operation that costs more than a load: an exponential, a division, a loop. */
+bool op_is_expensive(const Op *op);
 long region_op_count(const Region *r);
 /* Calls replaced by bodies where `inline` says so. */
 void func_inline(Func *f);

@@ -75,8 +75,11 @@ void pass_prune(Module *m) {
     return;
   for (Func *f = m->funcs; f; f = f->next)
     f->note = NULL;
-  for (Export *e = m->exports; e; e = e->next)
+  for (Export *e = m->exports; e; e = e->next) {
     mark_called(e->func);
+    if (e->cut.sizes)
+      mark_called(e->cut.sizes);
+  }
   Func **link = &m->funcs;
   m->last_func = NULL;
   for (Func *f = m->funcs; f; f = f->next)
