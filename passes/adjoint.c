@@ -3,6 +3,7 @@
 #include "ir/raw.h"
 #include "passes/linear.h"
 #include "passes/passes_internal.h"
+#include "passes/rename.h"
 
 Value *bar_get(const Frame *f, const Value *v) {
   return map_get(&f->bars, v);
@@ -265,7 +266,7 @@ void adjoint_make(Func *f) {
   Func *base = f->derive.base;
   Module *m = f->module;
   Adjoint a = {.module = m, .func = f, .b = build_into(f, f->body)};
-  a.ghosts.arena = a.tapes.arena = a.reads.arena = m->arena;
+  a.ghosts.arena = a.tapes.arena = a.reads.arena = a.replaced.arena = m->arena;
   a.b.loc = f->loc;
   const int nparams = base->body->nparams;
   ValueMap map = {.arena = m->arena};
@@ -301,4 +302,8 @@ void adjoint_make(Func *f) {
       results[n++] = x_bar ? x_bar : build_zeros(&a.b, x->type);
     }
   build_return(&a.b, n, results);
+  for (int i = 0; i < a.removed.n; i++)
+    op_unlink(a.removed.at[i]);
+  if (a.removed.n)
+    region_rename(m, f->body, &a.replaced);
 }

@@ -34,8 +34,10 @@ typedef struct Adjoint {
   Activity activity;
   ValueMap
       ghosts; /* handle of a primal accumulator in re-executed code -> the bar of its loop's result (or itself: none) */
-  ValueMap tapes; /* recorded states of a carry -> this iteration's state */
-  ValueMap reads; /* an element read of a ghost -> the recorded element that stands for it */
+  ValueMap tapes;    /* recorded states of a carry -> this iteration's state */
+  ValueMap reads;    /* an element read of a ghost -> the recorded element that stands for it */
+  ValueMap replaced; /* results of loops that other operations have taken the place of -> those of these */
+  VEC(Op *) removed; /* the loops */
 } Adjoint;
 
 /* Fills f, which derives its base by DERIVE_GRAD, VALUE_AND_GRAD or VJP. */
@@ -66,6 +68,10 @@ typedef struct ReadHook {
 bool state_by_elements(Adjoint *a, Op *loop, int j, ReadSite **sites);
 /* A CopyHook: reads of ghosts take what was recorded. */
 bool state_read_hook(Builder *b, const Op *op, ValueMap *map, void *arg);
+
+/* ---- adjoint_binomial.c: loops with checkpoint(k) */
+bool binomial_fits(const Op *op);
+void adjoint_binomial(Adjoint *a, Frame *f, Op *op);
 
 /* ---- adjoint_flow.c: the rules of operations with regions */
 void adjoint_loop(Adjoint *a, Frame *f, Op *op);

@@ -176,7 +176,9 @@ static void adjoint_carry_loop(Adjoint *a, Frame *f, Op *op) {
 void adjoint_loop(Adjoint *a, Frame *f, Op *op) {
   if (!is_wanted(a, f, op))
     return;
-  if (op->at.loop->ncarries)
+  if (op->at.loop->ncarries && binomial_fits(op))
+    adjoint_binomial(a, f, op);
+  else if (op->at.loop->ncarries)
     adjoint_carry_loop(a, f, op);
   else
     adjoint_parallel_loop(a, f, op);

@@ -37,6 +37,8 @@ typedef struct Prepare {
   const bool *wrt;
   bool known;
   Activity activity; /* of the base, where something asks for it */
+  bool is_tangent;
+  enum { AGAIN_UNKNOWN, AGAIN_NO, AGAIN_YES } again; /* what is made of it is differentiated backward again */
 } Prepare;
 bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg);
 /* Fills f, which derives its base by DERIVE_JVP. */

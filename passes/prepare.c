@@ -5,8 +5,10 @@
      with the derivative of the mean of the terms equal to it.  (The front end writes that itself.)
    - checkpoint: a loop of T steps becomes G loops of at most S steps.  The adjoint of the outer records G states, the
      reverse of each of its iterations runs the inner again and records S: with S = ceil(sqrt(T)) both are O(sqrt T).
+     checkpoint(k) is left to the adjoint (adjoint_binomial.c), but where the result is differentiated backward again.
    - the square of sqrt(x), or of norm(x), has the derivatives of x, also at 0, where those of sqrt are infinite. */
 #include "ir/raw.h"
+#include "passes/adjoint.h"
 #include "passes/passes_internal.h"
 
 static Value *carried_product(Builder *b, Value *factors) {
@@ -91,7 +93,7 @@ static void prepare_reductions(Prepare *p, Builder *b, const Op *op, ValueMap *m
     }
 }
 
-/* Steps of an inner loop: ceil(sqrt(T)), or ceil(T / k) where k states are to be kept; 1 at least. */
+/* Steps of an inner loop: ceil(sqrt(T)), or ceil(T / k) where about k states are to be kept; 1 at least. */
 static Value *segment_length(Builder *b, const Size *trips, int states) {
   Module *m = b->module;
   Value *one = build_int(b, KIND_I64, 1);
@@ -188,6 +190,40 @@ static void prepare_extent(Builder *b, const Op *op, const Size *extent, ValueMa
   build_copy_op(b, &clamped, map);
 }
 
+/* ---- whether what is made of a function is differentiated backward once more */
+typedef struct Calls {
+  const Func *wanted;
+  bool found;
+} Calls;
+
+static void look_for_call(Op *op, void *arg) {
+  Calls *c = arg;
+  if (op->code != OP_CALL || c->found)
+    return;
+  const Func *f = op->at.callee;
+  while (f != c->wanted && f->derive.op != DERIVE_NONE)
+    f = f->derive.base;
+  c->found = f == c->wanted;
+  if (!c->found)
+    region_walk(f->body, look_for_call, c);
+}
+
+static bool goes_backward(const Derive *d) {
+  return d->op != DERIVE_NONE && d->op != DERIVE_JVP && d->mode != MODE_FORWARD;
+}
+
+static bool again_backward(const Func *f) {
+  for (const Func *d = f->module->funcs; d; d = d->next) {
+    if (d == f || !goes_backward(&d->derive))
+      continue;
+    Calls c = {.wanted = f, .found = d->derive.base == f};
+    region_walk(d->derive.base->body, look_for_call, &c);
+    if (c.found)
+      return true;
+  }
+  return false;
+}
+
 bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg) {
   Prepare *p = arg;
   if (op->code == OP_MUL)
@@ -203,6 +239,12 @@ bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg) {
   if (may_be_negative(b, op, map, &extent)) {
     prepare_extent(b, op, extent, map);
     return true;
+  }
+  if (info->checkpoint > 0 && binomial_fits(op)) {
+    if (!p->is_tangent && p->again == AGAIN_UNKNOWN)
+      p->again = again_backward(b->func) ? AGAIN_YES : AGAIN_NO;
+    if (p->is_tangent || p->again == AGAIN_NO)
+      return false;
   }
   if (info->checkpoint && info->ncarries && !info->nouts) {
     prepare_checkpoint(b, op, map);

@@ -297,7 +297,7 @@ static Func prepared(Func *base, const bool *wrt) {
     const Value *p = base->body->params[i];
     map_put(&map, p, region_add_param(m, body, map_type(m, &map, p->type), p->name));
   }
-  Prepare prepare = {.base = base, .wrt = wrt};
+  Prepare prepare = {.base = base, .wrt = wrt, .is_tangent = true};
   b.hook = prepare_op;
   b.hook_arg = &prepare;
   build_copy_region(&b, base->body, &map);
