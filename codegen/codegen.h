@@ -15,6 +15,7 @@ typedef struct CodegenOptions {
   bool debug_lines;                    /* -g: line tables */
   bool time_passes;                    /* to stderr */
   bool threads;                        /* parallel regions are compiled in */
+  bool warn_copy;                      /* -Wcopy: loops that copy whole tensors */
   bool hide;                           /* for a shared object: all but the exports is hidden */
   const char *prefix;                  /* stands before each exported symbol, or NULL */
 } CodegenOptions;

@@ -128,6 +128,8 @@ LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef co
   for (int i = 0; i < order.n; i++) {
     Func *f = order.at[i];
     func_note(f)->storage = storage_analyse(f);
+    if (o->warn_copy)
+      copies_report(func_note(f)->storage);
     wanted_analyse(func_note(f)->storage);
     if (o->opt_level >= 2 && !m->strict)
       vector_plan(func_note(f)->storage, u.vector_bits);

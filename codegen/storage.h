@@ -149,6 +149,9 @@ FuncStorage *storage_analyse(Func *f);
 uint64_t wanted_bit(int result);
 void wanted_analyse(FuncStorage *f);
 
+/* ---- copies.c: warns of what is copied again and again */
+void copies_report(FuncStorage *f);
+
 /* ---- between liveness.c and storage.c */
 /* Numbers points, makes notes and storages with their uses, and the edges. */
 FuncStorage *storage_begin(Func *f);

@@ -159,10 +159,12 @@ static bool set_prefix(const char *text, const char **out) {
 static bool set_warning(Arena *arena, Options *o, const char *text) {
   if (!strcmp(text, "error"))
     o->werror = true;
+  else if (!strcmp(text, "copy"))
+    o->codegen.warn_copy = true;
   else if (!strncmp(text, "no-", 3) && text[3])
     vec_push(arena, o->warnings_off, text + 3);
-  else if (strcmp(text, "all") != 0 && strcmp(text, "extra") != 0) /* all are on from the start */
-    return wrong(usage_error("-W%s is unknown; there are -Werror and -Wno-NAME", text));
+  else if (strcmp(text, "all") != 0 && strcmp(text, "extra") != 0) /* all but one are on from the start */
+    return wrong(usage_error("-W%s is unknown; there are -Wcopy, -Werror and -Wno-NAME", text));
   return true;
 }
 
