@@ -48,6 +48,7 @@ typedef struct Body {
   LLVMValueRef *params; /* by number of the function's parameter */
   LLVMValueRef context, work;
   LLVMValueRef wanted;             /* NULL: all that is made is */
+  LLVMValueRef lanes;              /* threads that may take part in a call that runs in blocks; NULL: there is none */
   LLVMValueRef *slots;             /* addresses in the workspace, by slot of the plan */
   LLVMMetadataRef *scope, *others; /* alias scopes by slot; NULL where there are too many */
   SizeCache *sizes;
@@ -135,12 +136,16 @@ void work_begin(Body *b);
 /* Pushes for a place with ROOM_DYNAMIC. */
 void work_push(Body *b, Place *p);
 LLVMValueRef work_push_bytes(Body *b, LLVMValueRef bytes); /* checked */
-/* The function that computes the size of f's workspace: of all integer parameters of f. */
+/* The function that computes the size of f's workspace. */
 void work_function(Unit *u, Func *f);
+LLVMValueRef sizing_begin(Body *b, Unit *u, Func *f, const char *name, bool lanes, LLVMTypeRef *type);
+void sizing_end(Body *b, LLVMValueRef result);
+LLVMValueRef need_code(Body *b, const Need *need); /* in such a function; saturates */
 LLVMValueRef work_bytes_of_call(Body *b, const Op *call);
 /* The number of bytes for a tensor; INT64_MAX where it overflows. */
 LLVMValueRef saturated_bytes(Body *b, Type t);
 LLVMValueRef saturating_add(Body *b, LLVMValueRef x, LLVMValueRef y);
+LLVMValueRef saturating_mul(Body *b, LLVMValueRef x, LLVMValueRef y);
 
 /* ---- lower_scalar.c, math.c */
 /* A scalar operation on operands that are given; op gives kinds and attributes. */
@@ -217,6 +222,11 @@ LLVMValueRef vector_reduced(Body *b, OutKind out, Kind k, LLVMValueRef x);
 void vector_store_out(Body *b, const Op *op, int out); /* the lanes' scalars, in a stack */
 LLVMValueRef vector_slot(Body *b, const Op *op,
                          int out); /* of a stack of the loop itself: where lane 0's part begins */
+
+/* ---- lower_parallel.c */
+/* What callers need to run f in blocks. */
+void part_functions(Unit *u, Func *f);
+void lower_part_call(Body *b, const Op *op, LLVMValueRef wanted);
 
 /* ---- lower_func.c, lower_export.c */
 void declare_func(Unit *u, Func *f);

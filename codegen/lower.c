@@ -133,9 +133,11 @@ LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef co
     wanted_analyse(func_note(f)->storage);
     if (o->opt_level >= 2 && !m->strict)
       vector_plan(func_note(f)->storage, u.vector_bits);
-    func_note(f)->plan = workspace_plan(func_note(f)->storage);
+    func_note(f)->plan = workspace_plan(func_note(f)->storage, o->threads);
     declare_func(&u, f);
     work_function(&u, f);
+    if (func_note(f)->plan->part)
+      part_functions(&u, f);
   }
   for (int i = 0; i < order.n; i++)
     lower_func(&u, order.at[i]);

@@ -5,6 +5,7 @@
    into, a tensor to compute it in; what may be pushed. */
 #include "codegen/body.h"
 #include "codegen/interface.h"
+#include "codegen/parallel.h"
 #include <string.h>
 
 enum { CONTEXT_BYTES = 64, STATUS_BAD_SIZE = 5 };
@@ -16,6 +17,7 @@ typedef struct ExportCode {
   LLVMValueRef tape;     /* the C argument; or NULL */
   LLVMValueRef *asides;  /* by result: whether it is computed in the workspace; NULL: a scalar */
   LLVMValueRef *bytes;   /* and the room that it takes there */
+  LLVMValueRef aside;    /* the sum of that */
   LLVMValueRef total;    /* bytes of the workspace, but for what is pushed */
   bool no_work;          /* none is ever needed */
 } ExportCode;
@@ -100,8 +102,10 @@ static LLVMValueRef planned_bytes(Body *b) {
   const Func *f = b->func;
   if (!b->plan->slots->parts.n)
     return const_i64(b->unit, 0);
-  LLVMValueRef *args = NEW_ARRAY(b->unit->arena, LLVMValueRef, f->body->nparams);
+  LLVMValueRef *args = NEW_ARRAY(b->unit->arena, LLVMValueRef, f->body->nparams + 1);
   int n = 0;
+  if (b->plan->uses_lanes)
+    args[n++] = b->lanes;
   for (int i = 0; i < f->body->nparams; i++)
     if (is_work_param(f->body->params[i]))
       args[n++] = b->params[i] ? b->params[i]
@@ -109,8 +113,18 @@ static LLVMValueRef planned_bytes(Body *b) {
   return LLVMBuildCall2(b->at, func_note(f)->work_type, func_note(f)->work_code, args, (unsigned)n, "");
 }
 
+/* The number of threads that may take part, where something runs in blocks. */
+static void ask_for_lanes(Body *b) {
+  Unit *u = b->unit;
+  if (!b->plan->uses_lanes)
+    return;
+  LLVMValueRef threads = call_declared(b, declared(u, "gradc_rt_threads", u->i32, 0, NULL), 0, NULL);
+  LLVMValueRef pair[] = {LLVMBuildSExt(b->at, threads, u->i64, ""), const_i64(u, MAX_LANES)};
+  b->lanes = call_intrinsic(b, "llvm.smin", 1, &u->i64, 2, pair);
+}
+
 static LLVMValueRef fixed_bytes(Body *b) {
-  LLVMValueRef context = const_i64(b->unit, b->plan->uses_context ? CONTEXT_BYTES : 0);
+  LLVMValueRef context = const_i64(b->unit, needs_context(b->plan) ? CONTEXT_BYTES : 0);
   return saturating_add(b, planned_bytes(b), context);
 }
 
@@ -161,8 +175,8 @@ static void measure_work(ExportCode *e) {
   const Func *f = b->func;
   e->asides = NEW_ARRAY(u->arena, LLVMValueRef, f->nresults);
   e->bytes = NEW_ARRAY(u->arena, LLVMValueRef, f->nresults);
-  e->total = fixed_bytes(b);
-  e->no_work = !b->plan->uses_context && !b->plan->slots->parts.n;
+  e->aside = const_i64(u, 0);
+  e->no_work = !needs_context(b->plan) && !b->plan->slots->parts.n;
   for (int i = 0; i < f->nresults; i++) {
     const Type t = f->result_types[i];
     if (!t.rank)
@@ -176,8 +190,29 @@ static void measure_work(ExportCode *e) {
     e->asides[i] = accumulates(e, i) ? LLVMConstInt(u->i1, 1, false) : LLVMBuildIsNull(b->at, e->outputs[i], "");
     LLVMValueRef bytes = round_up(b, saturated_bytes(b, t));
     e->bytes[i] = LLVMBuildSelect(b->at, e->asides[i], bytes, const_i64(u, 0), "");
-    e->total = saturating_add(b, e->total, e->bytes[i]);
+    e->aside = saturating_add(b, e->aside, e->bytes[i]);
   }
+  e->total = saturating_add(b, fixed_bytes(b), e->aside);
+}
+
+/* As many lanes as `room` bytes suffice for, and one at least. */
+static void fit_lanes(ExportCode *e, LLVMValueRef room) {
+  Body *b = &e->body;
+  Unit *u = b->unit;
+  LLVMBasicBlockRef before = current_block(b), header = new_block(b, "lanes"), after = new_block(b, "");
+  LLVMValueRef one = const_i64(u, 1), wished = b->lanes;
+  LLVMBuildBr(b->at, header);
+  begin_block(b, header);
+  b->lanes = LLVMBuildPhi(b->at, u->i64, "lanes");
+  e->total = saturating_add(b, fixed_bytes(b), e->aside);
+  LLVMValueRef fewer = LLVMBuildNSWSub(b->at, b->lanes, one, "");
+  LLVMValueRef many = LLVMBuildICmp(b->at, LLVMIntSGT, b->lanes, one, "");
+  many = LLVMBuildAnd(b->at, many, LLVMBuildICmp(b->at, LLVMIntSGT, e->total, room, ""), "");
+  LLVMValueRef values[] = {wished, fewer};
+  LLVMBasicBlockRef blocks[] = {before, current_block(b)};
+  LLVMAddIncoming(b->lanes, values, blocks, 2);
+  LLVMBuildCondBr(b->at, many, header, after);
+  begin_block(b, after);
 }
 
 static LLVMValueRef moved(Body *b, LLVMValueRef p, LLVMValueRef bytes) {
@@ -260,7 +295,7 @@ static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool 
   Body *b = &e->body;
   Unit *u = b->unit;
   Func *f = b->func;
-  const bool uses_context = b->plan->uses_context;
+  const bool uses_context = needs_context(b->plan);
   LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, FIRST_PARAM + f->body->nparams + f->nresults);
   int n = 0;
   LLVMValueRef planned = uses_context ? moved(b, work, const_i64(u, CONTEXT_BYTES)) : work;
@@ -281,6 +316,8 @@ static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool 
   }
   if (uses_context)
     open_context(b, work, next, room, acquired);
+  if (b->plan->uses_lanes)
+    LLVMBuildStore(b->at, b->lanes, work);
   LLVMValueRef status = LLVMBuildCall2(b->at, func_note(f)->type, func_note(f)->code, args, (unsigned)n, "");
   LLVMBasicBlockRef good = new_block(b, "good"), done = new_block(b, "done");
   LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, status, zero_status(u), ""), good, done);
@@ -307,6 +344,7 @@ static void export_begin(ExportCode *e, Unit *u, const Export *export, const CIn
     fail_status(&e->body, status);
   check_sizes(&e->body);
   bind_tape(e);
+  ask_for_lanes(&e->body);
   measure_work(e);
 }
 
@@ -337,7 +375,10 @@ static void lower_ws(Unit *u, const Export *export, const CInterface *c) {
   /* The caller's memory need not be aligned. */
   LLVMValueRef address = LLVMBuildPtrToInt(b->at, given, u->i64, ""), mask = const_i64(u, WORK_ALIGNMENT - 1);
   LLVMValueRef skipped = LLVMBuildAnd(b->at, LLVMBuildNeg(b->at, address, ""), mask, "");
-  LLVMValueRef room = LLVMBuildSub(b->at, LLVMBuildSub(b->at, size, skipped, ""), e.total, "");
+  LLVMValueRef aligned = LLVMBuildSub(b->at, size, skipped, "");
+  if (b->plan->uses_lanes)
+    fit_lanes(&e, aligned);
+  LLVMValueRef room = LLVMBuildSub(b->at, aligned, e.total, "");
   LLVMValueRef none = LLVMBuildICmp(b->at, LLVMIntEQ, e.total, const_i64(u, 0), "");
   LLVMValueRef bad_size = LLVMBuildICmp(b->at, LLVMIntSLT, size, const_i64(u, 0), "");
   LLVMValueRef is_short = LLVMBuildOr(b->at, bad_size, LLVMBuildICmp(b->at, LLVMIntSLT, room, const_i64(u, 0), ""), "");
@@ -373,6 +414,7 @@ static void lower_worksize(Unit *u, const Export *export, const CInterface *c) {
     body_end(&b);
     return;
   }
+  ask_for_lanes(&b);
   LLVMValueRef status = bind_computed_sizes(&b, export), total = fixed_bytes(&b);
   for (int i = 0; i < f->nresults; i++)
     if (f->result_types[i].rank && !result_is_hidden(export, i))

@@ -84,6 +84,8 @@ void lower_func(Unit *u, Func *f) {
   body_begin(&b, u, f, func_note(f)->code);
   debug_function(&b, f->name, f->loc);
   bind_params(&b);
+  if (b.plan->uses_lanes)
+    b.lanes = LLVMBuildLoad2(b.entry, u->i64, b.context, "lanes");
   work_begin(&b);
   RegionNote *note = &b.storage->body;
   for (int i = 0; i < f->nresults; i++)

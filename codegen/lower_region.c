@@ -126,9 +126,13 @@ static void lower_call(Body *b, const Op *op) {
     lower_extern_call(b, op);
     return;
   }
+  if (op_note(op)->blocks) {
+    lower_part_call(b, op, wanted_of_callee(b, op));
+    return;
+  }
   LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, FIRST_PARAM + op->noperands + op->nresults);
   int n = 0;
-  args[n++] = func_note(callee)->plan->uses_context ? b->context : LLVMConstNull(u->ptr);
+  args[n++] = needs_context(func_note(callee)->plan) ? b->context : LLVMConstNull(u->ptr);
   args[n++] = op_note(op)->area ? address_of(b, op_note(op)->area) : LLVMConstNull(u->ptr);
   args[n++] = wanted_of_callee(b, op);
   for (int i = 0; i < op->noperands; i++)

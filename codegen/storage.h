@@ -98,6 +98,7 @@ typedef struct OpNote {
   uint64_t wants;     /* results of the function that it is for: codegen/wanted.c */
   VectorLoop *vector; /* loop: runs in vectors; NULL: does not */
   Place *area;        /* call: memory for the callee's own workspace, or NULL */
+  bool blocks;        /* call: runs in blocks, codegen/parallel.h */
 } OpNote;
 
 typedef enum EntryKnown { ENTRY_NOT_ASKED, ENTRY_KNOWN, ENTRY_UNKNOWN } EntryKnown;

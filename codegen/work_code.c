@@ -54,6 +54,11 @@ LLVMValueRef saturating_add(Body *b, LLVMValueRef x, LLVMValueRef y) {
   return saturated(&s, plus(&s, x, y));
 }
 
+LLVMValueRef saturating_mul(Body *b, LLVMValueRef x, LLVMValueRef y) {
+  Sum s = {.body = b};
+  return saturated(&s, times(&s, x, y));
+}
+
 static LLVMValueRef rounded_up(Sum *s, LLVMValueRef bytes) {
   bytes = plus(s, bytes, const_i64(s->body->unit, WORK_ALIGNMENT - 1));
   return LLVMBuildAnd(s->body->at, bytes, const_i64(s->body->unit, -WORK_ALIGNMENT), "");
@@ -134,14 +139,28 @@ static LLVMValueRef entry_value(Body *b, const Value *v) {
   return code;
 }
 
+/* What is to be kept free for a call of f: a function of the integers among its parameters, after the number of lanes
+   where that matters. */
+static bool takes_lanes(const Func *f) {
+  return func_note(f)->plan->part || func_note(f)->plan->uses_lanes;
+}
+static LLVMValueRef room_code(const Func *f) {
+  return func_note(f)->plan->part ? func_note(f)->area_code : func_note(f)->work_code;
+}
+static LLVMTypeRef room_type(const Func *f) {
+  return func_note(f)->plan->part ? func_note(f)->area_type : func_note(f)->work_type;
+}
+
 static LLVMValueRef need_bytes(Sum *s, const Need *need) {
   Body *b = s->body;
   Unit *u = b->unit;
-  LLVMValueRef bytes = const_i64(u, need->kind == NEED_TENSOR ? need->element_bytes : 0);
+  LLVMValueRef bytes = const_i64(u, need->element_bytes);
   if (need->kind == NEED_CALL) {
     const Func *callee = need->callee;
-    LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, callee->body->nparams);
+    LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, callee->body->nparams + 1);
     int n = 0;
+    if (takes_lanes(callee))
+      args[n++] = s->body->lanes;
     for (int i = 0; i < callee->body->nparams; i++) {
       if (!is_work_param(callee->body->params[i]))
         continue;
@@ -149,8 +168,7 @@ static LLVMValueRef need_bytes(Sum *s, const Need *need) {
       args[n++] = need->args[i] ? LLVMBuildTruncOrBitCast(b->at, entry_polynomial(s, need->args[i]), type, "")
                                 : LLVMGetPoison(type);
     }
-    bytes = LLVMBuildCall2(b->at, func_note(callee)->work_type, func_note(callee)->work_code, args, (unsigned)n, "");
-    return bytes;
+    return LLVMBuildCall2(b->at, room_type(callee), room_code(callee), args, (unsigned)n, "");
   }
   for (int i = 0; i < need->rank; i++) {
     LLVMValueRef dim = const_i64(u, 0);
@@ -162,40 +180,64 @@ static LLVMValueRef need_bytes(Sum *s, const Need *need) {
     LLVMValueRef part = need_bytes(s, need->parts.at[i]);
     bytes = need->kind == NEED_SUM ? plus(s, bytes, part) : larger(b, bytes, part);
   }
-  return need->kind == NEED_SUM ? bytes : rounded_up(s, bytes);
+  return need->kind == NEED_SUM || need->kind == NEED_COUNT ? bytes : rounded_up(s, bytes);
 }
 
-/* Its parameters are the integer scalar parameters of f, in order. */
-void work_function(Unit *u, Func *f) {
-  FuncNote *note = func_note(f);
+LLVMValueRef need_code(Body *b, const Need *need) {
+  Sum s = {.body = b};
+  LLVMValueRef bytes = need_bytes(&s, need);
+  return saturated(&s, bytes);
+}
+
+/* A function of the integer scalar parameters of f, in order, after the number of lanes if that is asked for. */
+LLVMValueRef sizing_begin(Body *b, Unit *u, Func *f, const char *name, bool lanes, LLVMTypeRef *type) {
   const int nparams = f->body->nparams;
-  LLVMTypeRef *types = NEW_ARRAY(u->arena, LLVMTypeRef, nparams);
+  LLVMTypeRef *types = NEW_ARRAY(u->arena, LLVMTypeRef, nparams + 1);
   int n = 0;
+  if (lanes)
+    types[n++] = u->i64;
   for (int i = 0; i < nparams; i++)
     if (is_work_param(f->body->params[i]))
       types[n++] = type_of_kind(u, f->body->params[i]->type.kind);
-  note->work_type = LLVMFunctionType(u->i64, types, (unsigned)n, false);
-  note->work_code = LLVMAddFunction(u->llvm, arena_printf(u->arena, "%s.work", f->name), note->work_type);
-  LLVMSetLinkage(note->work_code, LLVMInternalLinkage);
-  LLVMAddAttributeAtIndex(note->work_code, LLVMAttributeFunctionIndex, attribute(u, "nounwind", 0));
-  Body b = {.unit = u, .func = f, .storage = note->storage, .plan = note->plan, .code = note->work_code, .loc = f->loc};
-  b.params = NEW_ARRAY(u->arena, LLVMValueRef, nparams);
+  *type = LLVMFunctionType(u->i64, types, (unsigned)n, false);
+  LLVMValueRef code = LLVMAddFunction(u->llvm, arena_printf(u->arena, "%s.%s", f->name, name), *type);
+  LLVMSetLinkage(code, LLVMInternalLinkage);
+  LLVMAddAttributeAtIndex(code, LLVMAttributeFunctionIndex, attribute(u, "nounwind", 0));
+  *b = (Body){.unit = u,
+              .func = f,
+              .storage = func_note(f)->storage,
+              .plan = func_note(f)->plan,
+              .code = code,
+              .loc = f->loc,
+              .params = NEW_ARRAY(u->arena, LLVMValueRef, nparams)};
   n = 0;
+  b->lanes = lanes ? LLVMGetParam(code, (unsigned)n++) : const_i64(u, 1);
   for (int i = 0; i < nparams; i++)
     if (is_work_param(f->body->params[i]))
-      b.params[i] = LLVMGetParam(b.code, (unsigned)n++);
-  b.at = b.entry = LLVMCreateBuilderInContext(u->context);
-  LLVMPositionBuilderAtEnd(b.at, new_block(&b, "entry"));
-  Sum s = {.body = &b};
-  LLVMValueRef bytes = need_bytes(&s, note->plan->slots);
-  LLVMBuildRet(b.at, saturated(&s, bytes));
-  LLVMDisposeBuilder(b.at);
+      b->params[i] = LLVMGetParam(code, (unsigned)n++);
+  b->at = b->entry = LLVMCreateBuilderInContext(u->context);
+  LLVMPositionBuilderAtEnd(b->at, new_block(b, "entry"));
+  return code;
+}
+
+void sizing_end(Body *b, LLVMValueRef result) {
+  LLVMBuildRet(b->at, result);
+  LLVMDisposeBuilder(b->at);
+}
+
+void work_function(Unit *u, Func *f) {
+  FuncNote *note = func_note(f);
+  Body b;
+  note->work_code = sizing_begin(&b, u, f, "work", note->plan->uses_lanes, &note->work_type);
+  sizing_end(&b, need_code(&b, note->plan->slots));
 }
 
 LLVMValueRef work_bytes_of_call(Body *b, const Op *call) {
   const Func *callee = call->at.callee;
-  LLVMValueRef *args = NEW_ARRAY(b->unit->arena, LLVMValueRef, call->noperands);
+  LLVMValueRef *args = NEW_ARRAY(b->unit->arena, LLVMValueRef, call->noperands + 1);
   int n = 0;
+  if (func_note(callee)->plan->uses_lanes)
+    args[n++] = b->lanes;
   for (int i = 0; i < call->noperands; i++)
     if (is_work_param(callee->body->params[i]))
       args[n++] = value_code(b, call->operands[i]);

@@ -1,5 +1,5 @@
 /* Planning of a function's workspace: see codegen/workspace.h. */
-#include "codegen/workspace.h"
+#include "codegen/parallel.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,7 +138,7 @@ static bool add_choices(Module *m, const Size *s, const Size **out, int *n) {
          add_choices(m, at_end, out, n);
 }
 
-static bool bound_of(Module *m, const Size *s, Bound *out) {
+bool need_bound(Module *m, const Size *s, Bound *out) {
   const Size **choices = NEW_ARRAY(m->arena, const Size *, MAX_CHOICES);
   *out = (Bound){.choices = choices};
   return add_choices(m, s, choices, &out->n);
@@ -158,7 +158,7 @@ static Need *need_of_place(Module *m, const Place *place) {
   Bound *dims = NEW_ARRAY(m->arena, Bound, t.rank);
   need->dims = dims;
   for (int i = 0; i < t.rank; i++)
-    if (!bound_of(m, t.dims[i], &dims[i]))
+    if (!need_bound(m, t.dims[i], &dims[i]))
       return NULL;
   return need;
 }
@@ -206,12 +206,9 @@ static const Need *need_mapped(CallArgs *c, const Need *callee_need) {
   return need;
 }
 
-static const Need *need_of_call(FuncStorage *f, const Op *call) {
-  Func *callee = call->at.callee;
-  const WorkPlan *plan = func_note(callee)->plan;
-  Need *need = new_need(f->module, NEED_CALL);
-  need->callee = callee;
-  need->args = NEW_ARRAY(f->module->arena, const Size *, call->noperands);
+/* Whether what the callee's workspace depends on is known at entry; args: as sizes. */
+static bool known_arguments(FuncStorage *f, const Op *call, const Size **args) {
+  const WorkPlan *plan = func_note(call->at.callee)->plan;
   bool known = true;
   for (int i = 0; i < call->noperands; i++) {
     if (!plan->uses_param[i])
@@ -219,13 +216,22 @@ static const Need *need_of_call(FuncStorage *f, const Op *call) {
     if (call->operands[i]->type.kind != KIND_I64) { /* an i32: as it is, and only where it is constant */
       const Op *def = call->operands[i]->def;
       known = known && def && def->code == OP_CONST;
-      need->args[i] = known ? size_const(f->module, def->at.i) : NULL;
+      args[i] = known ? size_const(f->module, def->at.i) : NULL;
       continue;
     }
-    need->args[i] = size_of_value(f->module, call->operands[i]);
-    known = known && size_known(need->args[i], 0);
+    args[i] = size_of_value(f->module, call->operands[i]);
+    known = known && size_known(args[i], 0);
   }
-  if (known)
+  return known;
+}
+
+static const Need *need_of_call(FuncStorage *f, const Op *call) {
+  Func *callee = call->at.callee;
+  const WorkPlan *plan = func_note(callee)->plan;
+  Need *need = new_need(f->module, NEED_CALL);
+  need->callee = callee;
+  need->args = NEW_ARRAY(f->module->arena, const Size *, call->noperands);
+  if (known_arguments(f, call, need->args))
     return need;
   CallArgs c = {.module = f->module, .call = call};
   return need_mapped(&c, plan->slots);
@@ -282,8 +288,11 @@ static void visit_call(Op *op, void *arg) {
   if (op->code != OP_CALL || op->at.callee->is_extern)
     return;
   const WorkPlan *callee = func_note(op->at.callee)->plan;
+  const Size **args = NEW_ARRAY(p->f->module->arena, const Size *, op->noperands);
+  op_note(op)->blocks = callee->part && known_arguments(p->f, op, args);
   p->plan->uses_context |= callee->uses_context;
-  if (!callee->slots->parts.n)
+  p->plan->uses_lanes |= callee->uses_lanes || op_note(op)->blocks;
+  if (!callee->slots->parts.n && !op_note(op)->blocks)
     return;
   Place *area = NEW(p->f->module->arena, Place);
   *area = (Place){.kind = PLACE_WORK, .home = op->parent, .from = op_note(op)->begin, .to = op_note(op)->end};
@@ -339,13 +348,19 @@ static void note_need(Mattering *m, const Need *need) {
       size_values(need->args[i], note_value, m);
 }
 
-static void note_params(Module *module, WorkPlan *plan) {
+static void note_params(Module *module, WorkPlan *plan, int nparams) {
   Mattering m = {.module = module, .plan = plan, .seen = NEW_ARRAY(module->arena, bool, module->nuids + 1)};
   note_need(&m, plan->slots);
+  if (plan->part) {
+    note_need(&m, plan->part->work);
+    note_need(&m, plan->part->overhead);
+    note_need(&m, plan->part->sums);
+    plan->uses_param[nparams - 1] = true; /* the count */
+  }
   follow_values(&m);
 }
 
-WorkPlan *workspace_plan(FuncStorage *f) {
+WorkPlan *workspace_plan(FuncStorage *f, bool threads) {
   Module *m = f->module;
   WorkPlan *plan = NEW(m->arena, WorkPlan);
   Planner p = {.f = f, .plan = plan};
@@ -369,7 +384,8 @@ WorkPlan *workspace_plan(FuncStorage *f) {
   qsort(planned, (size_t)n, sizeof *planned, by_start);
   for (int i = 0; i < n; i++)
     put_in_slot(&p, planned[i].place, planned[i].need);
-  if (plan->slots->parts.n)
-    note_params(m, plan);
+  plan->part = threads ? part_plan(f) : NULL;
+  if (plan->slots->parts.n || plan->part)
+    note_params(m, plan, f->func->body->nparams);
   return plan;
 }

@@ -13,7 +13,7 @@
 enum { WORK_ALIGNMENT = 64 };
 
 typedef struct Need Need;
-typedef enum NeedKind { NEED_TENSOR, NEED_SUM, NEED_MAX, NEED_CALL } NeedKind;
+typedef enum NeedKind { NEED_TENSOR, NEED_COUNT, NEED_SUM, NEED_MAX, NEED_CALL } NeedKind;
 
 /* The largest of some sizes known at entry, and of 0. */
 typedef struct Bound {
@@ -21,10 +21,10 @@ typedef struct Bound {
   int n;
 } Bound;
 
-/* A number of bytes. */
+/* A number of bytes; or, with COUNT in the place of TENSOR, of whatever is counted: these are not rounded up. */
 struct Need {
   NeedKind kind;
-  int element_bytes; /* TENSOR */
+  int element_bytes; /* TENSOR, COUNT */
   int rank;
   const Bound *dims;
   VEC(const Need *) parts; /* SUM, MAX */
@@ -35,12 +35,20 @@ struct Need {
 typedef struct WorkPlan {
   Need *slots;       /* a SUM; each part a MAX */
   bool uses_context; /* something is pushed, here or in a function called */
+  bool uses_lanes;   /* there is a call that runs in blocks, here or in a function called: codegen/parallel.h */
+  struct PartPlan *part; /* of a function that callers may run in blocks; or NULL */
   bool *uses_param;  /* the sizes depend on it */
   int frame_bytes;   /* of all places with ROOM_FRAME */
 } WorkPlan;
 
 /* Decides the room of every place and of every call.  Plans of the functions called must have been made. */
-WorkPlan *workspace_plan(FuncStorage *f);
+WorkPlan *workspace_plan(FuncStorage *f, bool threads);
+/* Sizes known at entry that bound s; false where there are none. */
+bool need_bound(Module *m, const Size *s, Bound *out);
+/* Whether the function is given a context. */
+static inline bool needs_context(const WorkPlan *plan) {
+  return plan->uses_context || plan->uses_lanes;
+}
 /* An integer scalar parameter of a function. */
 bool is_work_param(const Value *v);
 /* Whether v is known at entry; then its value depends on parameters for which is_work_param() holds, and constants,
@@ -53,6 +61,10 @@ typedef struct FuncNote {
   WorkPlan *plan;
   LLVMValueRef code, work_code; /* the LLVM function; that which computes its workspace's size, or NULL */
   LLVMTypeRef type, work_type;
+  /* With a part: the length of a block, and the bytes for all of them and so many lanes, of what work_code takes; what
+     the runtime calls for each block, with a pointer to block_frame. */
+  LLVMValueRef length_code, area_code, block_code;
+  LLVMTypeRef length_type, area_type, block_frame;
   bool planning;
 } FuncNote;
 static inline FuncNote *func_note(const Func *f) {

@@ -12,6 +12,8 @@ bool callable_prepare(Callable *c, Session *s, Module *m) {
     return false;
   if (s->options->evaluate)
     return true;
+  if (s->options->codegen.threads)
+    runtime_use_all_threads();
   c->jit = codegen_jit(m, &s->options->codegen, runtime_symbols);
   return c->jit != NULL;
 }

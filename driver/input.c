@@ -76,6 +76,7 @@ bool session_passes(Session *s, Module *m, bool whole_pipeline) {
                                .only = o->passes,
                                .verify = !o->no_verify,
                                .time = o->time_passes,
+                               .threads = o->codegen.threads,
                                .opt_level = o->codegen.opt_level};
   passes_run(m, &options);
   return s->diag.nerrors == 0;

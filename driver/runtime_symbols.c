@@ -30,9 +30,14 @@ const JitSymbol runtime_symbols[] = {SYMBOL(gradc_rt_fail),
                                      SYMBOL(gradc_rt_power_i64),
                                      SYMBOL(gradc_rt_power_i32),
                                      SYMBOL(gradc_rt_threads),
+                                     SYMBOL(gradc_rt_parallel),
 #include "runtime/kernels.def"
                                      {NULL, NULL}};
 #undef KERNEL
+
+void runtime_use_all_threads(void) {
+  gradc_set_threads(0);
+}
 
 const char *runtime_last_error(void) {
   return gradc_last_error();

@@ -5,6 +5,7 @@
 
 extern const JitSymbol runtime_symbols[];
 const char *runtime_last_error(void);
+void runtime_use_all_threads(void);
 Kernel *kernel_find(const char *name); /* NULL: there is none */
 /* False, with an error, where a module declares a kernel otherwise than the runtime has it. */
 bool kernels_check(Module *m);

@@ -159,6 +159,8 @@ struct Func {
   Func *derivatives, *next_derivative; /* the functions that derive this one; the next of its base's */
   bool is_extern;   /* a C function of that name: no body; scalars by value, one result; or a kernel */
   bool is_constant; /* extern: derivatives take its results for constants */
+  bool is_parallel; /* its last two parameters are a range, first and count; what it returns for a range is made of what
+                       it returns for the parts: passes/parallel.c */
   Func *own_vjp,
       *own_jvp; /* the user's rules: as DERIVE_VJP without the values, DERIVE_JVP without the values; else NULL */
   Range loc;

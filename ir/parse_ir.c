@@ -132,6 +132,7 @@ static void parse_function(IrParser *p, bool is_extern) {
   if (ir_accept_word(p, "jvp"))
     add_fixup(p, (Fixup){.kind = FIX_JVP, .func = f});
   f->is_constant = is_extern && ir_accept_word(p, "constant");
+  f->is_parallel = !is_extern && ir_accept_word(p, "parallel");
   if (!is_extern && ir_accept_mark(p, '='))
     parse_derive(p, f);
   f->loc = ir_location(p);

@@ -326,6 +326,8 @@ static void put_function(Printer *p, const Func *f) {
     put_derive(p, f);
   if (f->is_constant)
     put(p, " constant");
+  if (f->is_parallel)
+    put(p, " parallel");
   put_loc(p, f->loc);
   if (f->derive.op == DERIVE_NONE && !f->is_extern)
     put_region(p, f->body, "}");

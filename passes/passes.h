@@ -8,6 +8,7 @@ typedef struct PassOptions {
   const char *only;  /* "a,b": these, in this order, and no others; NULL: the pipeline */
   bool verify;       /* check the IR after each pass */
   bool time;         /* report to stderr what each took */
+  bool threads;      /* parallel loops are to run on several */
   int opt_level;
 } PassOptions;
 

@@ -11,6 +11,8 @@ typedef struct Pass {
   void (*run)(Module *m);
 } Pass;
 
+enum { WITH_THREADS = -1 }; /* for a level: at any, with --threads */
+
 static const Pass passes[] = {
 #define PASS(name, level, what) {#name, what, level, pass_##name},
 #include "passes/passes.def"
@@ -65,7 +67,7 @@ void passes_run(Module *m, const PassOptions *o) {
   }
   for (int i = 0; i < NPASSES; i++) {
     /* Without optimisation the passes that only make code faster are left out. */
-    if (o->opt_level >= passes[i].level)
+    if (passes[i].level == WITH_THREADS ? o->threads : o->opt_level >= passes[i].level)
       run(m, &passes[i], o);
     if (o->after && !strcmp(o->after, passes[i].name))
       return;

@@ -16,6 +16,7 @@ static _Alignas(GRADC_ALIGNMENT) char nothing[GRADC_ALIGNMENT];
 void gradc_rt_open(void *context, void *buffer, int64_t bytes, int32_t may_allocate) {
   GradcContext *to = context;
   memset(to, 0, sizeof *to);
+  to->lanes = 1;
   to->may_allocate = may_allocate;
   if (!buffer || bytes <= 0)
     return;

@@ -57,19 +57,20 @@ GRADC_HIDDEN void gradc_rt_release(void *workspace);
 // that has to outlive the pop must not be grown between the two. Blocks never move but by gradc_rt_grow. Chunks given
 // up by a pop serve the next push. A context belongs to one thread.
 typedef struct GradcContext {
+  int64_t lanes;            // threads that may take part in a parallel call; first, for generated code reads and sets it
   char *at;                 // the next free byte, 64-byte aligned
   char *end;                // the end of the chunk or buffer that `at` lies in
   char *buffer_end;         // the end of the first, fixed part
   struct GradcChunk *chunk; // the chunk that `at` lies in, linked to those before it; NULL while in the buffer
   int64_t chunk_bytes;      // size of the largest chunk so far: the next is at least twice that
   int64_t may_allocate;     // 0: the buffer is all there is
-  int64_t reserved[2];
+  int64_t reserved;
 } GradcContext;
 
 // What codegen sets aside for a context, 64-byte aligned; sizeof(GradcContext) is no more on any target.
 enum { GRADC_CONTEXT_BYTES = 64 };
 
-// Begins a context over buffer[0..bytes), which may be empty. `context` is 64-byte aligned memory of
+// Begins a context over buffer[0..bytes), which may be empty, for one thread. `context` is 64-byte aligned memory of
 // GRADC_CONTEXT_BYTES that the caller owns.
 GRADC_HIDDEN void gradc_rt_open(void *context, void *buffer, int64_t bytes, int32_t may_allocate);
 // `bytes` bytes, 64-byte aligned, not cleared; not NULL for 0. NULL when bytes is negative, overflows or there is no
@@ -110,5 +111,16 @@ GRADC_HIDDEN int32_t gradc_rt_power_i32(int32_t base, int32_t exponent);
 // The number of threads asked for by gradc_set_threads, at least 1, with 0 resolved to the cores that this process may
 // run on.
 GRADC_HIDDEN int32_t gradc_rt_threads(void);
+
+// One block of a parallel call: 0, or a status after gradc_rt_fail.. `work` and `context` are those of the lane that it
+// runs on.
+typedef int32_t GradcBlock(void *arguments, int64_t block, void *work, void *context);
+// Runs blocks 0 .. blocks - 1, on the calling thread and, where the process has threads to spare, on others: on at most
+// context->lanes in all, of which lane l has the workspace work + l * stride. Returns 0, or the status of the first
+// block in order that failed, with its text as this thread's last error; blocks after it may not have run. Inside a
+// block context->lanes is 1. `grows`: blocks push onto their context; where that may not allocate they all run on the
+// calling thread.
+GRADC_HIDDEN int32_t gradc_rt_parallel(GradcBlock *run, void *arguments, int64_t blocks, void *context, void *work,
+                                       int64_t stride, int32_t grows);
 
 #endif

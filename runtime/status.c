@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "internal.h"
+#include "arena.h"
 
 static _Thread_local char last_error[1024];
 
@@ -34,6 +34,10 @@ fail(int32_t status, const char *file, int32_t line, const char *format, ...) {
   vsnprintf(last_error + used, sizeof last_error - used, format, arguments);
   va_end(arguments);
   return status;
+}
+
+int32_t gradc_repeat_failure(int32_t status, const char *text) {
+  return fail(status, NULL, 0, "%s", text);
 }
 
 int32_t gradc_rt_fail(int32_t status, const char *file, int32_t line, const char *message) {

@@ -1,6 +1,7 @@
 // The memory that a thread keeps between calls: a stack of workspaces, one for each call under way, and spare chunks
 // for growing storage. Freed by gradc_release, and when the thread ends.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "arena.h"
@@ -13,6 +14,8 @@ typedef struct Arena {
   GradcChunk *spare; // chunks of growing storage that no call uses
   int registered;    // whether the end of the thread will free all this
 } Arena;
+
+typedef void AtRelease(void);
 
 static _Thread_local Arena arena;
 
@@ -28,9 +31,18 @@ static void free_list(GradcChunk **list) {
   }
 }
 
+static _Atomic(AtRelease *) at_release;
+
+void gradc_at_release(AtRelease *call) {
+  atomic_store(&at_release, call);
+}
+
 void gradc_release(void) {
+  AtRelease *call = atomic_load(&at_release);
   free_list(&arena.kept);
   free_list(&arena.spare);
+  if (call)
+    call();
 }
 
 static void end_of_thread(void *ended) {
