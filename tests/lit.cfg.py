@@ -15,6 +15,7 @@ import glob
 import os
 import platform
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -94,6 +95,8 @@ if os.path.isfile("/proc/cpuinfo") and {"avx2", "fma"} <= set(open("/proc/cpuinf
 
 if shutil.which("valgrind"):
     config.available_features.add("valgrind")
+if compiler and os.path.isabs(subprocess.run([compiler, "-print-file-name=libtsan.so"], capture_output=True, text=True).stdout.strip()):
+    config.available_features.add("tsan")
 if shutil.which("qemu-aarch64") and os.path.isdir("/usr/aarch64-linux-gnu"):
     config.available_features.add("qemu-aarch64")
 if shutil.which("c++") and not sanitize:
