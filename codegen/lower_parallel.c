@@ -7,7 +7,7 @@
 #ifndef GRADC_GRAIN
 #define GRADC_GRAIN 60000
 #endif
-enum { GRAIN = GRADC_GRAIN, SHARE = GRAIN > 1 ? 16 : 0, MOST_BYTES = 32 << 20, LONG = 256 };
+enum { GRAIN = GRADC_GRAIN, SHARE = GRAIN > 1 ? 16 : 0, MOST_BYTES = 32 << 20 };
 
 /* ---- the length of a block
    In floating point, which does not overflow; IEEE arithmetic gives the same on all processors. */
@@ -49,7 +49,7 @@ static LLVMValueRef at_least_one(Body *b, LLVMValueRef x) {
   return call_intrinsic(b, "llvm.smax", 1, &b->unit->i64, 2, pair);
 }
 
-/* Whole vectors, where a block has many. */
+/* Whole vectors: what is left over runs in scalars, at the end of the last block alone. */
 static LLVMValueRef length_of_block(Body *b, LLVMValueRef count) {
   Unit *u = b->unit;
   const int multiple = b->plan->part->multiple;
@@ -57,9 +57,7 @@ static LLVMValueRef length_of_block(Body *b, LLVMValueRef count) {
   if (multiple == 1)
     return length;
   LLVMValueRef up = LLVMBuildNSWAdd(b->at, length, const_i64(u, multiple - 1), "");
-  up = LLVMBuildAnd(b->at, up, const_i64(u, -multiple), "");
-  LLVMValueRef is_long = LLVMBuildICmp(b->at, LLVMIntSGE, length, const_i64(u, LONG), "");
-  return LLVMBuildSelect(b->at, is_long, up, length, "");
+  return LLVMBuildAnd(b->at, up, const_i64(u, -multiple), "");
 }
 
 /* ---- sizes as functions */
