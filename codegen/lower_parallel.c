@@ -107,7 +107,8 @@ static void area_function(Unit *u, Func *f) {
 
 /* ---- what a block is given
    The frame of a call: the length of a block, the iterations, the set of results that are wanted, the callee's
-   arguments, and for each result where that of block 0 is and, for tensors that are summed, where that of block 1 is. */
+   arguments, and for each result where that of block 0 is and, for tensors that are summed, where that of block 1 is.
+ */
 enum { FRAME_LENGTH, FRAME_COUNT, FRAME_WANTED, FRAME_ARGS };
 
 static int frame_result(const Func *f, int i) {
@@ -243,6 +244,8 @@ static LLVMValueRef combine_scalars(PartCall *c, int i) {
   const Kind k = c->op->results[i]->type.kind;
   const OutKind out = part_combines(func_note(c->callee)->plan->part, i);
   LLVMValueRef now = load_element(b, k, c->bases[i], NULL);
+  const bool plain = b->plain_loops;
+  b->plain_loops = true; /* a few numbers */
   CountedLoop l;
   counted_begin(b, &l, c->blocks, "combine");
   LLVMBasicBlockRef here = current_block(b);
@@ -253,6 +256,7 @@ static LLVMValueRef combine_scalars(PartCall *c, int i) {
   LLVMValueRef x = load_element(b, k, element_address(b, k, c->bases[i], l.index), NULL);
   LLVMValueRef next = reduction_step(b, out, k, phi, x);
   counted_end(b, &l);
+  b->plain_loops = plain;
   LLVMValueRef values[] = {now, next};
   LLVMBasicBlockRef blocks[] = {l.before, l.latch};
   LLVMAddIncoming(phi, values, blocks, 2);
@@ -263,20 +267,14 @@ static void combine_tensors(PartCall *c, int i) {
   Body *b = c->body;
   Unit *u = b->unit;
   const Type t = c->op->results[i]->type;
+  static const char *const names[] = {"", "gradc_rt_add_i32", "gradc_rt_add_i64", "gradc_rt_add_f32",
+                                      "gradc_rt_add_f64"};
   LLVMValueRef bit = LLVMBuildAnd(b->at, c->wanted, const_i64(u, (int64_t)wanted_bit(i)), ""), zero = const_i64(u, 0);
   LLVMValueRef unwanted = LLVMBuildICmp(b->at, LLVMIntEQ, bit, zero, "");
-  LLVMValueRef count = LLVMBuildSelect(b->at, unwanted, zero, count_code(b, t), "");
-  CountedLoop block, element;
-  counted_begin(b, &block, c->blocks, "combine");
-  block.start = const_i64(u, 1);
-  LLVMValueRef number = LLVMBuildNSWSub(b->at, block.index, const_i64(u, 1), "");
-  LLVMValueRef other = bytes_on(b, c->others[i], LLVMBuildNSWMul(b->at, number, sum_bytes(b, t), ""));
-  counted_begin(b, &element, count, "");
-  LLVMValueRef to = element_address(b, t.kind, c->bases[i], element.index);
-  LLVMValueRef x = load_element(b, t.kind, element_address(b, t.kind, other, element.index), NULL);
-  store_element(b, t.kind, arithmetic(b, OP_ADD, t.kind, load_element(b, t.kind, to, NULL), x, u->fast_reduce), to, NULL);
-  counted_end(b, &element);
-  counted_end(b, &block);
+  LLVMTypeRef types[] = {u->ptr, u->ptr, u->i64, u->i64, u->i64};
+  LLVMValueRef args[] = {c->bases[i], c->others[i], LLVMBuildSelect(b->at, unwanted, zero, count_code(b, t), ""),
+                         sum_bytes(b, t), LLVMBuildNSWSub(b->at, c->blocks, const_i64(u, 1), "")};
+  call_declared(b, declared(u, names[t.kind], u->nothing, 5, types), 5, args);
 }
 
 static void run_blocks(PartCall *c, LLVMValueRef work) {

@@ -33,12 +33,12 @@ struct Need {
 };
 
 typedef struct WorkPlan {
-  Need *slots;       /* a SUM; each part a MAX */
-  bool uses_context; /* something is pushed, here or in a function called */
-  bool uses_lanes;   /* there is a call that runs in blocks, here or in a function called: codegen/parallel.h */
+  Need *slots;           /* a SUM; each part a MAX */
+  bool uses_context;     /* something is pushed, here or in a function called */
+  bool uses_lanes;       /* there is a call that runs in blocks, here or in a function called: codegen/parallel.h */
   struct PartPlan *part; /* of a function that callers may run in blocks; or NULL */
-  bool *uses_param;  /* the sizes depend on it */
-  int frame_bytes;   /* of all places with ROOM_FRAME */
+  bool *uses_param;      /* the sizes depend on it */
+  int frame_bytes;       /* of all places with ROOM_FRAME */
 } WorkPlan;
 
 /* Decides the room of every place and of every call.  Plans of the functions called must have been made. */

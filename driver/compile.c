@@ -207,8 +207,11 @@ int command_compile(Arena *arena, const Options *o) {
   Plan plan;
   if (!make_plan(arena, o, &plan))
     return EXIT_USAGE;
+  Options own = *o;
+  if (plan.target == TO_AD || plan.target == TO_DOT)
+    own.codegen.threads = false; /* they are to be read, and say nothing of how the program runs */
   Session s;
-  session_begin(&s, arena, o);
+  session_begin(&s, arena, &own);
   if (o->verbose)
     fprintf(stderr, "gradc %s (%s)\n", GRADC_VERSION, codegen_version(arena));
   const bool good = compile(&s, &plan);

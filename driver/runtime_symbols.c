@@ -31,6 +31,10 @@ const JitSymbol runtime_symbols[] = {SYMBOL(gradc_rt_fail),
                                      SYMBOL(gradc_rt_power_i32),
                                      SYMBOL(gradc_rt_threads),
                                      SYMBOL(gradc_rt_parallel),
+                                     SYMBOL(gradc_rt_add_i32),
+                                     SYMBOL(gradc_rt_add_i64),
+                                     SYMBOL(gradc_rt_add_f32),
+                                     SYMBOL(gradc_rt_add_f64),
 #include "runtime/kernels.def"
                                      {NULL, NULL}};
 #undef KERNEL

@@ -70,8 +70,8 @@ static void find_add_outside(Op *op, void *arg) {
     a->found = true;
 }
 
-/* in_order: inside a loop that runs in order, where an accumulator that begins with something is added to in place; that
-   costs nothing there, and would cost a tensor an iteration here. */
+/* in_order: inside a loop that runs in order, where an accumulator that begins with something is added to in place;
+   that costs nothing there, and would cost a tensor an iteration here. */
 static bool may_outline(Outline *o, const Op *loop, bool in_order) {
   const LoopInfo *info = loop->at.loop;
   AddsOutside adds = {.body = loop->regions[0]};
@@ -124,8 +124,8 @@ typedef struct Captures {
 
 /* Constants are made again. */
 static bool is_remade(const Value *v) {
-  return v->def && (v->def->code == OP_CONST ||
-                    (v->def->code == OP_FULL && v->def->operands[0]->def && v->def->operands[0]->def->code == OP_CONST));
+  return v->def && (v->def->code == OP_CONST || (v->def->code == OP_FULL && v->def->operands[0]->def &&
+                                                 v->def->operands[0]->def->code == OP_CONST));
 }
 
 static void capture(Value *v, void *arg);

@@ -29,8 +29,8 @@ GRADC_HIDDEN GradcChunk *gradc_chunk_take(int64_t least, int64_t wanted);
 // Gives a chunk back to the thread's arena.
 GRADC_HIDDEN void gradc_chunk_give(GradcChunk *chunk);
 
-// What gradc_release, and the end of the process or of the shared object, call too: how a program without parallel calls
-// comes not to link what they need.
+// What gradc_release, and the end of the process or of the shared object, call too: how a program without parallel
+// calls comes not to link what they need.
 GRADC_HIDDEN void gradc_at_release(void (*call)(void));
 
 // A failure that another thread has reported becomes this one's last; returns the status.

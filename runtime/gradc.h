@@ -30,11 +30,13 @@ enum gradc_status {
 GRADC_PUBLIC const char *gradc_last_error(void);
 
 // Gives back the workspaces that this thread's calls keep for the next call. They are also given back when the thread
-// ends. Workspaces of calls still under way (when a foreign function calls this) stay.
+// ends. Workspaces of calls still under way (when a foreign function calls this) stay. Ends the threads that
+// gradc_set_threads has led to, unless a call is using them; the next call that needs them begins them anew.
 GRADC_PUBLIC void gradc_release(void);
 
-// How many threads code compiled with --threads may use, for the whole process: 0 means one a core, and until it is
-// called there is one. Results do not depend on it. Negative counts are taken as 1.
+// How many threads a call of code compiled with --threads may use, for the whole process: 0 means one a core, and until
+// it is called there is one. Results do not depend on it, name_worksize does. Negative counts are taken as 1, and no
+// call uses more than 64.
 GRADC_PUBLIC void gradc_set_threads(int count);
 
 #ifdef __cplusplus

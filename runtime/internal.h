@@ -57,10 +57,10 @@ GRADC_HIDDEN void gradc_rt_release(void *workspace);
 // that has to outlive the pop must not be grown between the two. Blocks never move but by gradc_rt_grow. Chunks given
 // up by a pop serve the next push. A context belongs to one thread.
 typedef struct GradcContext {
-  int64_t lanes;            // threads that may take part in a parallel call; first, for generated code reads and sets it
-  char *at;                 // the next free byte, 64-byte aligned
-  char *end;                // the end of the chunk or buffer that `at` lies in
-  char *buffer_end;         // the end of the first, fixed part
+  int64_t lanes;    // threads that may take part in a parallel call; first, for generated code reads and sets it
+  char *at;         // the next free byte, 64-byte aligned
+  char *end;        // the end of the chunk or buffer that `at` lies in
+  char *buffer_end; // the end of the first, fixed part
   struct GradcChunk *chunk; // the chunk that `at` lies in, linked to those before it; NULL while in the buffer
   int64_t chunk_bytes;      // size of the largest chunk so far: the next is at least twice that
   int64_t may_allocate;     // 0: the buffer is all there is
@@ -122,5 +122,10 @@ typedef int32_t GradcBlock(void *arguments, int64_t block, void *work, void *con
 // calling thread.
 GRADC_HIDDEN int32_t gradc_rt_parallel(GradcBlock *run, void *arguments, int64_t blocks, void *context, void *work,
                                        int64_t stride, int32_t grows);
+// Adds to to[0..n) each of `parts` arrays, the first at `from` and the others `stride` bytes apart, in their order.
+GRADC_HIDDEN void gradc_rt_add_i32(void *to, const void *from, int64_t n, int64_t stride, int64_t parts);
+GRADC_HIDDEN void gradc_rt_add_i64(void *to, const void *from, int64_t n, int64_t stride, int64_t parts);
+GRADC_HIDDEN void gradc_rt_add_f32(void *to, const void *from, int64_t n, int64_t stride, int64_t parts);
+GRADC_HIDDEN void gradc_rt_add_f64(void *to, const void *from, int64_t n, int64_t stride, int64_t parts);
 
 #endif

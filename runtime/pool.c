@@ -1,5 +1,5 @@
-// The threads that parallel calls share: a pool for the process (for each copy of the runtime), begun when first needed,
-// ended by gradc_release and with the process.
+// The threads that parallel calls share: a pool for the process (for each copy of the runtime), begun when first
+// needed, ended by gradc_release and with the process.
 //
 // One parallel call has the pool at a time; a call that finds it taken runs on its own thread, with the same results.
 // Blocks are taken in order from a counter, so that all blocks before one that failed have been taken too.
@@ -55,7 +55,8 @@ static struct {
   Worker workers[MOST_WORKERS];
 } pool;
 
-// -- Sleeping and waking --------------------------------------------------------------------------------------------------
+// -- Sleeping and waking
+// --------------------------------------------------------------------------------------------------
 static void pause_a_little(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -144,7 +145,8 @@ static void *work(void *argument) {
   }
 }
 
-// -- The pool ------------------------------------------------------------------------------------------------------------
+// -- The pool
+// ------------------------------------------------------------------------------------------------------------
 static int take_pool(void) {
   int is_free = 0;
   return atomic_compare_exchange_strong(&pool.taken, &is_free, 1);
@@ -246,3 +248,19 @@ int32_t gradc_rt_parallel(GradcBlock *run, void *arguments, int64_t blocks, void
   give_pool();
   return call.status ? gradc_repeat_failure(call.status, call.text) : 0;
 }
+
+// -- Sums of blocks ---------------------------------------------------------------------------------------------------
+// Integers as unsigned, which wrap.
+#define ADD(name, type) \
+  void gradc_rt_add_##name(void *to, const void *from, int64_t n, int64_t stride, int64_t parts) { \
+    type *restrict sum = to; \
+    for (int64_t p = 0; p < parts; p++) { \
+      const type *restrict part = (const type *)((const char *)from + p * stride); \
+      for (int64_t i = 0; i < n; i++) \
+        sum[i] += part[i]; \
+    } \
+  }
+ADD(i32, uint32_t)
+ADD(i64, uint64_t)
+ADD(f32, float)
+ADD(f64, double)
