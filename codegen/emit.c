@@ -51,7 +51,7 @@ static void run_passes(const CodegenOptions *o, LLVMModuleRef module, LLVMTarget
     internal_error("LLVM's passes: %s", LLVMGetErrorMessage(error));
 }
 
-LLVMModuleRef optimised_module(Module *m, const CodegenOptions *o, LLVMContextRef context, LLVMTargetMachineRef tm) {
+static LLVMModuleRef level_module(Module *m, const CodegenOptions *o, LLVMContextRef context, LLVMTargetMachineRef tm) {
   double start = seconds();
   LLVMModuleRef module = codegen_llvm(m, o, context, tm);
   report_time(o, "lowering to LLVM IR", start);
@@ -67,6 +67,10 @@ LLVMModuleRef optimised_module(Module *m, const CodegenOptions *o, LLVMContextRe
     return NULL;
   }
   return module;
+}
+
+LLVMModuleRef optimised_module(Module *m, const CodegenOptions *o, LLVMContextRef context, LLVMTargetMachineRef tm) {
+  return has_levels(o, tm) ? portable_module(m, o, context, level_module) : level_module(m, o, context, tm);
 }
 
 static LLVMMemoryBufferRef emit_code(Module *m, LLVMModuleRef module, LLVMTargetMachineRef tm,

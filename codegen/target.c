@@ -207,6 +207,18 @@ static bool is_native(const char *cpu) {
   return cpu && !strcmp(cpu, "native");
 }
 
+/* The lowest processor of the architecture; portable.c adds the others. */
+static bool is_portable(const CodegenOptions *o) {
+  return o->cpu && !strcmp(o->cpu, "portable");
+}
+
+bool has_levels(const CodegenOptions *o, LLVMTargetMachineRef tm) {
+  char *triple = LLVMGetTargetMachineTriple(tm);
+  const bool x86 = !strncmp(triple, "x86_64", 6);
+  LLVMDisposeMessage(triple);
+  return is_portable(o) && x86;
+}
+
 LLVMTargetMachineRef target_machine(Module *m, const CodegenOptions *o) {
   initialise();
   Arena *arena = m->arena;
@@ -220,14 +232,18 @@ LLVMTargetMachineRef target_machine(Module *m, const CodegenOptions *o) {
     diag_error(m->diag, (Range){0}, "--cpu=native goes with this machine's target, %s, alone", host);
     return NULL;
   }
-  const char *cpu = host_cpu ? NULL : o->cpu;
+  if (is_portable(o) && o->features) {
+    diag_error(m->diag, (Range){0}, "--features does not go with --cpu=portable, which is for all processors");
+    return NULL;
+  }
+  const char *cpu = host_cpu || is_portable(o) ? NULL : o->cpu;
   if (cpu || o->features) {
     const KnownNames known = known_names(arena, target, triple);
     if (!check_names(m->diag, &known, cpu, o->features))
       return NULL;
   }
   const char *features = o->features ? o->features : "";
-  if (!o->cpu && is_riscv64_linux(triple) && !host_cpu)
+  if ((!o->cpu || is_portable(o)) && is_riscv64_linux(triple) && !host_cpu)
     features = arena_printf(arena, "+m,+a,+f,+d,+c%s%s", *features ? "," : "", features);
   if (host_cpu) {
     cpu = arena_copy(arena, LLVMGetHostCPUName());
@@ -244,7 +260,7 @@ void target_attributes(LLVMModuleRef module, LLVMTargetMachineRef tm) {
   char *triple = LLVMGetTargetMachineTriple(tm);
   const bool wide = !strncmp(triple, "x86_64", 6);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-    if (LLVMIsDeclaration(f))
+    if (LLVMIsDeclaration(f) || LLVMGetStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, "target-cpu", 10))
       continue;
     LLVMAddTargetDependentFunctionAttr(f, "target-cpu", cpu);
     if (*features)

@@ -107,6 +107,10 @@ GRADC_HIDDEN float gradc_rt_polygamma_f32(int64_t order, float x);
 GRADC_HIDDEN int64_t gradc_rt_power_i64(int64_t base, int64_t exponent);
 GRADC_HIDDEN int32_t gradc_rt_power_i32(int32_t base, int32_t exponent);
 
+// -- Processors -------------------------------------------------------------------------------------------------------
+// The level of x86-64 that this processor, with this system, has: 1, 3 or 4, as in x86-64-v3; 1 on other machines.
+GRADC_HIDDEN int32_t gradc_rt_processor(void);
+
 // -- Threads ----------------------------------------------------------------------------------------------------------
 // The number of threads asked for by gradc_set_threads, at least 1, with 0 resolved to the cores that this process may
 // run on.

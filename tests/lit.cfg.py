@@ -97,6 +97,8 @@ if shutil.which("valgrind"):
     config.available_features.add("valgrind")
 if compiler and os.path.isabs(subprocess.run([compiler, "-print-file-name=libtsan.so"], capture_output=True, text=True).stdout.strip()):
     config.available_features.add("tsan")
+if shutil.which("qemu-x86_64"):
+    config.available_features.add("qemu-x86-64")
 if shutil.which("qemu-aarch64") and os.path.isdir("/usr/aarch64-linux-gnu"):
     config.available_features.add("qemu-aarch64")
 if shutil.which("c++") and not sanitize:

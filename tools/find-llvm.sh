@@ -121,7 +121,7 @@ print_make() {
   for target in $targets; do table="$table T($target)"; done
   search=$("$config" --ldflags)
   # shellcheck disable=SC2086 # lists of libraries
-  static="$search -Wl,--as-needed $("$config" --link-static --libs $components passes orcjit irreader bitwriter 2>/dev/null) \
+  static="$search -Wl,--as-needed $("$config" --link-static --libs $components passes linker orcjit irreader bitwriter 2>/dev/null) \
 $(system_libraries | tr '\n' ' ')"
   # shellcheck disable=SC2086
   if [ "${LLVM_LINK:-static}" != shared ] && links $static; then
