@@ -179,6 +179,10 @@ LLVMValueRef lower_region(Body *b, const Region *r);
 /* The operations of a region from first up to end, which is one of them or NULL; nothing is pushed or guarded. */
 void lower_ops_until(Body *b, const Op *first, const Op *end);
 void region_pop(Body *b, LLVMValueRef mark);
+/* ---- lower_literal.c */
+/* True if the update begins a tensor that is written out, and its constants have been copied: these updates are
+   in_data. */
+bool lower_literal(Body *b, const Op *first);
 /* ---- lower_loop.c */
 void lower_loop(Body *b, const Op *op);
 void lower_while(Body *b, const Op *op);

@@ -40,8 +40,11 @@ static void lower_index(Body *b, const Op *op) {
 
 static void lower_update(Body *b, const Op *op) {
   Value *v = op->operands[1];
-  take_edges(b, 1, op_note(op)->edges);
+  if (!lower_literal(b, op))
+    take_edges(b, 1, op_note(op)->edges);
   set_value(op->results[0], address_of(b, place_of(note_of(op->results[0])->storage)));
+  if (op_note(op)->in_data)
+    return;
   LLVMValueRef to = part_address(b, op->results[0], op->noperands - 2, op->operands + 2, op->at.checks);
   if (v->type.rank && is_full(v))
     fill_tensor(b, v->type, to, v);

@@ -97,6 +97,7 @@ typedef struct OpNote {
   Edge **exits;       /* loop, while: from each carry to its result */
   uint64_t wants;     /* results of the function that it is for: codegen/wanted.c */
   VectorLoop *vector; /* loop: runs in vectors; NULL: does not */
+  bool in_data;       /* update: codegen/lower_literal.c has done it */
   Place *area;        /* call: memory for the callee's own workspace, or NULL */
   bool blocks;        /* call: runs in blocks, codegen/parallel.h */
 } OpNote;
