@@ -236,6 +236,12 @@ SEED ?= 1
 fuzz: $(FUZZER) $(STAGED)
 	@$(FUZZER) -n $(N) -s $(SEED) $(FUZZ_FLAGS)
 
+# Programs with faults put in, which must be refused in order: the texts of the tests and of the library.
+.PHONY: spoil
+SPOILED = $(shell find tests lib -name '*.ad' -size -6k -o -name '*.ir' -size -8k)
+spoil: $(FUZZER) $(STAGED)
+	@$(FUZZER) -n $(N) -s $(SEED) $(FUZZ_FLAGS) --spoil $(SPOILED)
+
 # Faults planted one by one in a copy, which the tests have to catch: tests/mutants.
 .PHONY: mutants stage
 stage: $(STAGED)
@@ -308,6 +314,7 @@ help:
 	@echo "make bench      measures derivatives against C by hand and peers; make bench-peers installs those"
 	@echo "make gradbench  build/gradbench/gradbench, which speaks GradBench's protocol"
 	@echo "make asan       all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make fuzz       random programs, run in several ways that must agree (N, SEED); make spoil: faulty ones"
 	@echo "make install    into PREFIX (/usr/local), under DESTDIR; make uninstall"
 	@echo "make deps       install what building and testing need, nothing else"
 	@echo "make layers, format, format-check, tidy, clean"

@@ -40,9 +40,9 @@ typedef struct Options {
   Target target;
   const char *after, *passes;
   Strings grad;         /* --grad */
-  bool grad_alone;      /* instead of what the file exports */
   Strings include_dirs; /* -I */
   Strings warnings_off; /* -Wno-NAME */
+  bool grad_alone; /* --grad instead of what the file exports */
   bool werror, strict, fast_math, unchecked;
   Kind real;
   CodegenOptions codegen;
