@@ -42,7 +42,6 @@ typedef struct Options {
   Strings grad;         /* --grad */
   Strings include_dirs; /* -I */
   Strings warnings_off; /* -Wno-NAME */
-  bool grad_alone; /* --grad instead of what the file exports */
   bool werror, strict, fast_math, unchecked;
   Kind real;
   CodegenOptions codegen;
@@ -52,6 +51,7 @@ typedef struct Options {
   bool fmt_write;       /* fmt -w */
   const char *save_dir; /* run --save */
   bool evaluate;        /* run, gradcheck: by the reference evaluator */
+  bool grad_alone;      /* explain: grad instead of what the file exports */
   int digits;           /* run; 0: as many as tell the number from its neighbours */
   int64_t seed;         /* of rand */
   double tolerance;     /* gradcheck; 0: by kind */
