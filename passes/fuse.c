@@ -3,8 +3,10 @@
      - elements of A's stacks at B's own indices (then B reads what A's iteration just made), or
      - an accumulator of A that B goes on adding to;
    or when nothing leads from A to B at all and both read a common tensor: so forward and reverse of a loop under a
-   uniform seed become one loop and share their work. Merging is done in place; equal operations of the two bodies are
-   then shared by a rebuild, and inner loops, which have equal extents only after that, are tried again. */
+   uniform seed become one loop and share their work. Merging is done in place, and what is known of the operations
+   around kept true, so that a region is looked at once however many of its loops are merged; equal operations of the
+   two bodies are then shared by a rebuild, and inner loops, which have equal extents only after that, are tried again.
+ */
 #include "ir/raw.h"
 #include "passes/passes_internal.h"
 #include "passes/rename.h"
@@ -13,7 +15,9 @@ enum { MAX_OPS = 4000, MAX_TRIES = 24, MAX_TENSORS = 64, MAX_ROUNDS = 8 };
 
 typedef struct Node {
   Op *op;
-  VEC(int) deps;              /* operations of the region that it reads, by number */
+  VEC(int) deps;              /* operations of the region that it reads, by number, before they were merged */
+  int merged_into;            /* -1: stands for itself */
+  int place, seen;            /* in the order; by the last search that came by */
   VEC(const Value *) tensors; /* captured tensors, where it is a loop; the first MAX_TENSORS */
 } Node;
 
@@ -23,6 +27,8 @@ typedef struct Fuse {
   Region *region;
   Node *nodes;
   int n;
+  int *order; /* by place: the number of the operation that stands there; -1: none any more */
+  int searches;
   Node *now;
 } Fuse;
 
@@ -78,32 +84,43 @@ static bool analyse(Fuse *f) {
   if (f->n > MAX_OPS)
     return false;
   f->nodes = NEW_ARRAY(f->arena, Node, f->n + 1);
+  f->order = NEW_ARRAY(f->arena, int, f->n + 1);
+  f->searches = 0;
   int k = 0;
   for (Op *op = f->region->first; op; op = op->next) {
-    f->now = &f->nodes[k++];
-    f->now->op = op;
+    f->order[k] = k;
+    f->now = &f->nodes[k];
+    *f->now = (Node){.op = op, .merged_into = -1, .place = k++};
     note_uses_of(f, op);
   }
   return true;
 }
 
+static int dep_of(const Fuse *f, int node, int i) {
+  int k = f->nodes[node].deps.at[i];
+  while (f->nodes[k].merged_into >= 0)
+    k = f->nodes[k].merged_into;
+  return k;
+}
+
 /* True if b depends on a through some other operation. */
-static bool leads_indirectly(const Fuse *f, int a, int b) {
-  bool *seen = NEW_ARRAY(f->arena, bool, f->n + 1);
+static bool leads_indirectly(Fuse *f, int a, int b) {
+  const int search = ++f->searches;
   VEC(int) work = {0};
   for (int i = 0; i < f->nodes[b].deps.n; i++)
-    if (f->nodes[b].deps.at[i] > a)
-      vec_push(f->arena, work, f->nodes[b].deps.at[i]);
+    if (f->nodes[dep_of(f, b, i)].place > f->nodes[a].place && dep_of(f, b, i) != b)
+      vec_push(f->arena, work, dep_of(f, b, i));
   while (work.n) {
     const int k = work.at[--work.n];
-    if (seen[k])
+    if (f->nodes[k].seen == search)
       continue;
-    seen[k] = true;
+    f->nodes[k].seen = search;
     for (int i = 0; i < f->nodes[k].deps.n; i++) {
-      if (f->nodes[k].deps.at[i] == a)
+      const int dep = dep_of(f, k, i);
+      if (dep == a)
         return true;
-      if (f->nodes[k].deps.at[i] > a)
-        vec_push(f->arena, work, f->nodes[k].deps.at[i]);
+      if (f->nodes[dep].place > f->nodes[a].place)
+        vec_push(f->arena, work, dep);
     }
   }
   return false;
@@ -209,14 +226,14 @@ static bool same_space(const Op *a, const Op *b) {
   return true;
 }
 
-static bool may_fuse(const Fuse *f, int ia, int ib) {
+static bool may_fuse(Fuse *f, int ia, int ib) {
   const Node *na = &f->nodes[ia], *nb = &f->nodes[ib];
   const Op *a = na->op, *b = nb->op;
   if (!same_space(a, b))
     return false;
   bool direct = false, chained = false;
   for (int i = 0; i < nb->deps.n; i++)
-    direct |= nb->deps.at[i] == ia;
+    direct |= dep_of(f, ib, i) == ia;
   if (!direct && (!share_a_tensor(na, nb) || is_contraction(a) || is_contraction(b)))
     return false;
   if (direct && (!inits_may_chain(f, a, b, &chained) || !reads_only_own(b->regions[0], a, b)))
@@ -235,8 +252,6 @@ static void forward_elements(Region *r, const Op *a, const Op *b, ValueMap *map)
     if (!is_own_element(op, a, b))
       continue;
     Value *made = a->regions[0]->yields[op->operands[0]->index - info->naccs];
-    if (!made->def && made->region == a->regions[0]) /* an index: b has its own */
-      made = loop_index(b, made->index);
     if (op->noperands - 1 == info->nindices) {
       map_put(map, op->results[0], made);
       op_unlink(op);
@@ -251,31 +266,80 @@ static void forward_elements(Region *r, const Op *a, const Op *b, ValueMap *map)
 
 /* What depends on a and stands between a and b goes behind b. */
 static void move_dependents(Fuse *f, int a, int b) {
-  bool *depends = NEW_ARRAY(f->arena, bool, f->n + 1);
   Op *after = f->nodes[b].op->next;
-  depends[a] = true;
-  for (int k = a + 1; k < b; k++) {
-    for (int i = 0; i < f->nodes[k].deps.n; i++)
-      depends[k] |= depends[f->nodes[k].deps.at[i]];
-    if (!depends[k])
+  const int from = f->nodes[a].place, to = f->nodes[b].place, mark = ++f->searches;
+  int *behind = NEW_ARRAY(f->arena, int, to - from + 1);
+  int nbehind = 0, at = from;
+  f->nodes[a].seen = mark;
+  f->order[at++] = -1;
+  for (int place = from + 1; place < to; place++) {
+    const int k = f->order[place];
+    bool depends = false;
+    for (int i = 0; k >= 0 && i < f->nodes[k].deps.n; i++)
+      depends |= f->nodes[dep_of(f, k, i)].seen == mark;
+    if (!depends) {
+      f->order[at++] = k;
       continue;
+    }
+    f->nodes[k].seen = mark;
+    behind[nbehind++] = k;
     op_unlink(f->nodes[k].op);
     if (after)
       op_insert_before(after, f->nodes[k].op);
     else
       region_append(f->region, f->nodes[k].op);
   }
+  f->order[at++] = b;
+  for (int i = 0; i < nbehind; i++)
+    f->order[at++] = behind[i];
+  for (int place = from; place <= to; place++)
+    if (f->order[place] >= 0)
+      f->nodes[f->order[place]].place = place;
 }
 
-static void splice_before(Region *to, Region *from) {
-  Op *first = to->first;
+/* The body of b goes behind that of a, which becomes the merged loop's: what has been merged already is not moved. */
+static void join_bodies(Op *a, Op *b) {
+  Region *body = a->regions[0], *from = b->regions[0];
   for (Op *op = from->first, *next; op; op = next) {
     next = op->next;
     op_unlink(op);
-    if (first)
-      op_insert_before(first, op);
-    else
-      region_append(to, op);
+    region_append(body, op);
+  }
+  b->regions[0] = body;
+  body->owner = b;
+}
+
+/* What is known of b: of a too. */
+static void join_nodes(Fuse *f, int a, int b) {
+  Node *na = &f->nodes[a], *nb = &f->nodes[b];
+  const int mark = ++f->searches;
+  na->merged_into = b;
+  int n = 0;
+  nb->seen = mark;
+  for (int i = 0; i < nb->deps.n; i++) {
+    const int dep = dep_of(f, b, i);
+    if (f->nodes[dep].seen != mark)
+      nb->deps.at[n++] = dep;
+    f->nodes[dep].seen = mark;
+  }
+  nb->deps.n = n;
+  for (int i = 0; i < na->deps.n; i++) {
+    const int dep = dep_of(f, a, i);
+    if (f->nodes[dep].seen != mark)
+      vec_push(f->arena, nb->deps, dep);
+    f->nodes[dep].seen = mark;
+  }
+  n = 0;
+  for (int i = 0; i < nb->tensors.n; i++)
+    if (nb->tensors.at[i]->def != nb->op)
+      nb->tensors.at[n++] = nb->tensors.at[i];
+  nb->tensors.n = n;
+  for (int i = 0; i < na->tensors.n && nb->tensors.n < MAX_TENSORS; i++) {
+    bool known = false;
+    for (int k = 0; k < n; k++)
+      known |= nb->tensors.at[k] == na->tensors.at[i];
+    if (!known)
+      vec_push(f->arena, nb->tensors, na->tensors.at[i]);
   }
 }
 
@@ -291,7 +355,7 @@ static void join_results(Fuse *f, Op *a, Op *b) {
   OutKind *outs = NEW_ARRAY(m->arena, OutKind, ia->nouts + ib->nouts + 1);
   int n = 0, nparams = 0, nyields = 0;
   for (int i = 0; i < ib->nindices; i++)
-    params[nparams++] = rb->params[i];
+    params[nparams++] = ra->params[i];
   for (int i = 0; i < ia->naccs; i++) {
     operands[n] = a->operands[i];
     params[nparams++] = loop_acc(a, i);
@@ -324,16 +388,16 @@ static void join_results(Fuse *f, Op *a, Op *b) {
   }
   for (int i = 0; i < nparams; i++) {
     params[i]->index = i;
-    params[i]->region = rb;
+    params[i]->region = ra;
   }
   b->operands = operands;
   b->noperands = naccs;
   b->results = results;
   b->nresults = n;
-  rb->params = params;
-  rb->nparams = nparams;
-  rb->yields = yields;
-  rb->nyields = nyields;
+  ra->params = params;
+  ra->nparams = nparams;
+  ra->yields = yields;
+  ra->nyields = nyields;
   ib->naccs = naccs;
   ib->nouts = nyields;
   ib->outs = outs;
@@ -342,40 +406,51 @@ static void join_results(Fuse *f, Op *a, Op *b) {
 static void merge(Fuse *f, int na, int nb) {
   Op *a = f->nodes[na].op, *b = f->nodes[nb].op;
   move_dependents(f, na, nb);
-  ValueMap in_b = {.arena = f->arena}, in_a = {.arena = f->arena};
+  ValueMap map = {.arena = f->arena};
   for (int i = 0; i < b->at.loop->naccs; i++) /* chained: a's accumulator goes on */
     if (b->operands[i]->def == a)
-      map_put(&in_b, loop_acc(b, i), loop_acc(a, b->operands[i]->index));
-  forward_elements(b->regions[0], a, b, &in_b);
-  region_rename(f->module, b->regions[0], &in_b);
-  for (int i = 0; i < a->at.loop->nindices; i++)
-    map_put(&in_a, loop_index(a, i), loop_index(b, i));
-  region_rename(f->module, a->regions[0], &in_a);
-  splice_before(b->regions[0], a->regions[0]);
+      map_put(&map, loop_acc(b, i), loop_acc(a, b->operands[i]->index));
+  forward_elements(b->regions[0], a, b, &map);
+  for (int i = 0; i < b->at.loop->nindices; i++) {
+    map_put(&map, loop_index(b, i), loop_index(a, i));
+    loop_index(a, i)->name = loop_index(b, i)->name;
+  }
+  region_rename(f->module, b->regions[0], &map);
   join_results(f, a, b);
+  join_bodies(a, b);
   op_unlink(a);
+  join_nodes(f, na, nb);
 }
 
-/* One merge at most in a region at a time: the analysis is stale after it. */
+/* The nearest loop before b that it can join. */
+static int partner_of(Fuse *f, int b) {
+  int tries = 0;
+  for (int place = f->nodes[b].place - 1; place >= 0 && tries < MAX_TRIES; place--) {
+    const int a = f->order[place];
+    if (a < 0 || !is_candidate(f->nodes[a].op))
+      continue;
+    tries++;
+    if (may_fuse(f, a, b))
+      return a;
+  }
+  return -1;
+}
+
 static bool fuse_in(Fuse *f, Region *r) {
+  bool any = false;
   f->region = r;
   if (!analyse(f))
     return false;
-  for (int b = 1; b < f->n; b++) {
-    if (!is_candidate(f->nodes[b].op))
-      continue;
-    int tries = 0;
-    for (int a = b - 1; a >= 0 && tries < MAX_TRIES; a--) {
-      if (!is_candidate(f->nodes[a].op))
-        continue;
-      tries++;
-      if (may_fuse(f, a, b)) {
-        merge(f, a, b);
-        return true;
-      }
+  for (int place = 1; place < f->n; place++) {
+    const int b = f->order[place];
+    int a = -1;
+    while (b >= 0 && is_candidate(f->nodes[b].op) && (a = partner_of(f, b)) >= 0) {
+      merge(f, a, b);
+      any = true;
+      place = f->nodes[b].place;
     }
   }
-  return false;
+  return any;
 }
 
 static bool fuse_region(Fuse *f, Region *r) {
