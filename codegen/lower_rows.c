@@ -11,6 +11,7 @@
 
    This holds for bodies of scalar operations around one inner loop that only reduces, without checks, where the inner
    loop's elements are beside each other along j or do not depend on it, and some lie apart along k. */
+#include "codegen/inline_math.h"
 #include "codegen/loop_code.h"
 
 enum { STRETCH = 128, UNROLL = 4, MAX_ARRAYS = 8, MAX_UNROLLED_OPS = 16 };
@@ -185,10 +186,19 @@ static bool find_rows(LoopCode *l, Rows *rows) {
   return rows->kept.n + rows->inner->at.loop->nouts <= MAX_ARRAYS;
 }
 
+/* Which LLVM's vectoriser leaves as calls, and vectors across j do for many elements at once. */
+static bool has_functions(const Region *r) {
+  for (const Op *op = r->first; op; op = op->next)
+    if (has_inline_math(op->code) || op->code == OP_POWI)
+      return true;
+  return false;
+}
+
 bool runs_as_rows(const LoopCode *l) {
   LoopCode copy = *l;
   Rows rows;
-  return find_rows(&copy, &rows);
+  return find_rows(&copy, &rows) &&
+         !(op_note(l->op)->vector && !l->body->vector && has_functions(rows.inner->regions[0]));
 }
 
 /* ---- code */

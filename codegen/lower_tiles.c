@@ -60,6 +60,7 @@ static bool is_cheap(const Op *op) {
   case OP_LT:
   case OP_LE:
   case OP_CAST: return true;
+  case OP_POWI: return op->at.i >= 0 && op->at.i <= 5; /* a few products */
   default: return false;
   }
 }
