@@ -273,7 +273,7 @@ static void print_lines(const SourceWriter *s, FILE *out) {
 bool source_write(Module *m, FILE *out) {
   SourceWriter s = begin(m);
   for (Func *f = m->funcs; f; f = f->next) {
-    if (func_is_kernel(f))
+    if (func_is_kernel(f) || !f->nresults) /* no result: sizes of a tape that has none but the function's */
       continue;
     if (f->is_extern)
       write_extern(&s, f);

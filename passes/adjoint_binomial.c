@@ -10,7 +10,7 @@
      reverse of r:   advance to r; run step r again and walk it back; pop.
 
    A stack has k + 1 rows, so that the state which is used next can be pushed like any other.  The reverse sweep's loop
-   carries the stacks, one for each carry.  Where the number of steps T is below k, k is T. */
+   carries the stacks, one for each carry. */
 #include "ir/raw.h"
 #include "passes/adjoint.h"
 
@@ -111,9 +111,8 @@ static void run_forward(Binomial *s, Value **v, Value **results) {
   Builder *b = &s->a->b;
   Module *m = b->module;
   s->trips = build_size(b, s->op->at.loop->extents[0]);
-  s->kept = build_binary(b, OP_MAX,
-                         build_binary(b, OP_MIN, build_int(b, KIND_I64, s->op->at.loop->checkpoint), s->trips), one(b));
-  const Size *dims[MAX_RANK] = {size_add(m, size_of_value(m, s->kept), size_const(m, 1))};
+  s->kept = build_int(b, KIND_I64, s->op->at.loop->checkpoint);
+  const Size *dims[MAX_RANK] = {size_const(m, (int64_t)s->op->at.loop->checkpoint + 1)};
   for (int j = 0; j < s->n; j++) {
     const Type t = s->op->operands[j]->type;
     for (int i = 0; i < t.rank; i++)
