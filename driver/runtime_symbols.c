@@ -78,7 +78,11 @@ Kernel *kernel_find(const char *name) {
 /* The type as kernels.def writes it: sizes by the letters of the function's size parameters. */
 static const char *type_letters(const Func *f, Type t, Kind real) {
   Arena *arena = f->module->arena;
-  const char *text = t.kind == real ? "T" : t.kind == KIND_I64 ? "i" : t.kind == KIND_BOOL ? "b" : "?";
+  const char *text = t.kind == real        ? "T"
+                     : t.kind == KIND_I64  ? "i"
+                     : t.kind == KIND_I32  ? "j"
+                     : t.kind == KIND_BOOL ? "b"
+                                           : "?";
   for (int i = 0; i < t.rank; i++) {
     int64_t constant;
     const char *size = "?";

@@ -1,7 +1,7 @@
 // The kernels of linear algebra, from one text for each float kind and level of processors: linalg_f64.c and its like
 // define REAL, EPSILON, KERNEL_FUNCTION (how a kernel is declared) and STRIP_VECTORS (1, or 3 where there are 16
 // registers of 32 bytes), and include this. Here are the products that the rest is made of; the kernels stand in
-// linalg_factor.h, linalg_orthogonal.h, linalg_eigen.h and linalg_exponential.h.
+// linalg_factor.h, linalg_orthogonal.h, linalg_eigen.h, linalg_exponential.h and linalg_sparse.h.
 //
 // Matrices are row-major; `ld` is the distance from one row to the next.
 #include <float.h>
@@ -317,3 +317,5 @@ KERNEL_FUNCTION(product_nt)(const int64_t *sizes, const void *const *in, void *c
 #include "linalg_eigen.h"
 
 #include "linalg_exponential.h"
+
+#include "linalg_sparse.h"

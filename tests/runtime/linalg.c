@@ -261,7 +261,44 @@ static void TEST(lacking)(int64_t n) {
   free(a), free(b), free(c), free(work), free(rows), free(columns);
 }
 
+// Entries in random order, some at one place, some none: their sums by rows, the columns rising.
+static void TEST(rows)(int64_t rows, int64_t columns, int64_t n) {
+  REAL *value = TEST(fresh)(n, 1), *val = TEST(fresh)(n, 0), *more = TEST(fresh)(n, 0),
+       *sum = TEST(fresh)(rows * columns, 0);
+  int32_t *row = malloc((size_t)(n + 1) * sizeof *row), *column = malloc((size_t)(n + 1) * sizeof *column),
+          *col = malloc((size_t)(n + 1) * sizeof *col), *work = malloc((size_t)(n + 1) * sizeof *work),
+          *ptr = malloc((size_t)(rows + 1) * sizeof *ptr);
+  EXPECT(row && column && col && work && ptr);
+  for (int64_t i = 0; i < rows * columns; i++)
+    sum[i] = 0;
+  for (int64_t k = 0; k < n; k++) {
+    row[k] = (int32_t)((random_number() + 1) / 2 * (double)rows * 0.999);
+    column[k] = k % 7 ? (int32_t)((random_number() + 1) / 2 * (double)columns * 0.999) : -1;
+    if (column[k] >= 0)
+      sum[row[k] * columns + column[k]] += value[k];
+  }
+  KERNEL_OF(csr)((int64_t[]){n, rows + 1}, (const void *[]){row, column, value}, (void *[]){ptr, col, val, work, more});
+  EXPECT(ptr[0] == 0 && ptr[rows] <= n);
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t k = ptr[i]; k < ptr[i + 1]; k++) {
+      EXPECT(k == ptr[i] || col[k - 1] < col[k]);
+      EXPECT(fabs((double)(val[k] - sum[i * columns + col[k]])) <= 1e-5);
+      sum[i * columns + col[k]] = 0; // each place once
+    }
+  for (int64_t k = ptr[rows]; k < n; k++)
+    EXPECT(col[k] == 0 && val[k] == 0);
+  for (int64_t i = 0; i < rows * columns; i++)
+    EXPECT(fabs((double)sum[i]) <= 1e-5);
+  free(value), free(val), free(more), free(sum), free(row), free(column), free(col), free(work), free(ptr);
+}
+
 static void TEST(test_all)(void) {
+  TEST(rows)(0, 5, 0);
+  TEST(rows)(3, 4, 0);
+  TEST(rows)(3, 1, 9);
+  TEST(rows)(10, 7, 60);
+  TEST(rows)(2, 300, 700);
+  TEST(rows)(1, 5000, 3000);
   for (int i = 0; i < NSIZES; i++) {
     const int64_t n = sizes[i];
     TEST(symmetric)(n);

@@ -1,0 +1,86 @@
+// Sparse matrices: entries in any order, of which several may be at one place, into compressed rows. Part of linalg.h.
+
+// Orders a row by columns; entries of one column keep their order. `work`: as much room again.
+static void csr_insert(int64_t n, int32_t *col, REAL *val) {
+  for (int64_t i = 1; i < n; i++) {
+    const int32_t c = col[i];
+    const REAL v = val[i];
+    int64_t j = i;
+    for (; j > 0 && col[j - 1] > c; j--) {
+      col[j] = col[j - 1];
+      val[j] = val[j - 1];
+    }
+    col[j] = c;
+    val[j] = v;
+  }
+}
+
+static void csr_merge(int64_t half, int64_t n, const int32_t *col, const REAL *val, int32_t *to, REAL *to_val) {
+  for (int64_t k = 0, i = 0, j = half; k < n; k++) {
+    const int64_t from = j >= n || (i < half && col[i] <= col[j]) ? i++ : j++;
+    to[k] = col[from];
+    to_val[k] = val[from];
+  }
+}
+
+static void csr_sort(int64_t n, int32_t *col, REAL *val, int32_t *work, REAL *work_val) {
+  enum { SHORT = 24 };
+  int64_t i = 1;
+  while (i < n && col[i - 1] <= col[i])
+    i++;
+  if (i >= n)
+    return;
+  for (int64_t at = 0; at < n; at += SHORT)
+    csr_insert(n - at < SHORT ? n - at : SHORT, col + at, val + at);
+  for (int64_t width = SHORT; width < n; width *= 2) {
+    for (int64_t at = 0; at < n; at += 2 * width) {
+      const int64_t rest = n - at, both = rest < 2 * width ? rest : 2 * width;
+      csr_merge(rest < width ? rest : width, both, col + at, val + at, work + at, work_val + at);
+    }
+    memcpy(col, work, sizeof *col * (size_t)n);
+    memcpy(val, work_val, sizeof *val * (size_t)n);
+  }
+}
+
+// Entries (row, column, value), of which those with a column below 0 are none. Out come the rows' beginnings, columns
+// and values, columns rising within a row, the entries at one place added up; what is left of the room is 0.
+KERNEL_FUNCTION(csr)(const int64_t *sizes, const void *const *in, void *const *out) {
+  const int64_t n = sizes[0], rows = sizes[1] - 1;
+  const int32_t *row = in[0], *column = in[1];
+  const REAL *value = in[2];
+  int32_t *ptr = out[0], *col = out[1], *work = out[3];
+  REAL *val = out[2], *work_val = out[4];
+  memset(ptr, 0, sizeof *ptr * (size_t)(rows + 1));
+  for (int64_t k = 0; k < n; k++)
+    if (column[k] >= 0)
+      ptr[row[k]]++;
+  int32_t sum = 0;
+  for (int64_t i = 0; i <= rows; i++) { // where the row after i - 1 begins, for now
+    const int32_t here = ptr[i];
+    ptr[i] = sum;
+    sum += here;
+  }
+  for (int64_t k = 0; k < n; k++)
+    if (column[k] >= 0) {
+      const int32_t to = ptr[row[k]]++;
+      col[to] = column[k];
+      val[to] = value[k];
+    }
+  int32_t used = 0;
+  for (int64_t i = 0, from = 0; i < rows; i++) { // ptr[i] is the end of row i
+    const int64_t to = ptr[i];
+    csr_sort(to - from, col + from, val + from, work + from, work_val + from);
+    ptr[i] = used;
+    for (int64_t k = from; k < to; k++)
+      if (used > ptr[i] && col[used - 1] == col[k]) {
+        val[used - 1] += val[k];
+      } else {
+        col[used] = col[k];
+        val[used++] = val[k];
+      }
+    from = to;
+  }
+  ptr[rows] = used;
+  memset(col + used, 0, sizeof *col * (size_t)(n - used));
+  memset(val + used, 0, sizeof *val * (size_t)(n - used));
+}
