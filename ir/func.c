@@ -69,6 +69,7 @@ typedef struct Signature {
   Func *derived, *base;
   DeriveOp op;
   const bool *wrt;
+  const Derive *sparse;  /* NULL: the derivatives are dense */
   bool only_derivatives; /* an own rule's: no values among the results */
   bool compare, differs;
   int nparams; /* seen so far */
@@ -155,6 +156,34 @@ static Type joined(Signature *s, Type a, Type b) {
   return type_tensor(s->module, b.kind, a.rank + b.rank, dims);
 }
 
+/* A matrix in compressed rows: its rows are the elements of one type, its columns those of another. */
+static void add_matrix(Signature *s, Type rows, Type columns, const char *name) {
+  Module *m = s->module;
+  static const char *const PARTS[] = {"ptr", "col", "val"};
+  const Size *unknown = size_floordiv(m, size_const(m, 1), size_const(m, 0));
+  const Size *dims[] = {size_add(m, type_count(m, rows), size_const(m, 1)), unknown, unknown};
+  for (int i = 0; i < 3; i++)
+    add_result(s, type_tensor(m, i < 2 ? KIND_I32 : columns.kind, 1, &dims[i]),
+               name ? named(s, name, PARTS[i]) : arena_name(m->arena, PARTS[i]));
+}
+
+static void add_sparse_jacobians(Signature *s, const char *prefix, Type rows, bool is_alone) {
+  for (int i = 0; i < s->sparse->norder; i++) {
+    const int at = s->sparse->order[i];
+    add_matrix(s, rows, s->base->body->params[at]->type,
+               is_alone && s->sparse->norder == 1 ? NULL : named(s, prefix, param_name(s, at)));
+  }
+}
+
+static void add_sparse_hessians(Signature *s) {
+  const int n = s->sparse->norder, *order = s->sparse->order;
+  Value *const *params = s->base->body->params;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      add_matrix(s, params[order[i]]->type, params[order[j]]->type,
+                 n == 1 ? NULL : named(s, named(s, "h", param_name(s, order[i])), param_name(s, order[j])));
+}
+
 static void add_jacobians(Signature *s) {
   int nfloats = 0;
   for (int r = 0; r < s->base->nresults; r++)
@@ -163,6 +192,10 @@ static void add_jacobians(Signature *s) {
     if (!kind_is_float(s->base->result_types[r].kind))
       continue;
     const char *prefix = nfloats == 1 ? "d" : named(s, "d", func_result_name(s->base, r));
+    if (s->sparse) {
+      add_sparse_jacobians(s, prefix, s->base->result_types[r], nfloats == 1);
+      continue;
+    }
     for (int i = 0; i < s->base->body->nparams; i++)
       if (s->wrt[i])
         add_result(s, joined(s, s->base->result_types[r], s->base->body->params[i]->type),
@@ -173,6 +206,10 @@ static void add_jacobians(Signature *s) {
 static void add_hessians(Signature *s) {
   const int n = s->base->body->nparams;
   int nwrt = 0;
+  if (s->sparse) {
+    add_sparse_hessians(s);
+    return;
+  }
   for (int i = 0; i < n; i++)
     nwrt += s->wrt[i];
   for (int i = 0; i < n; i++)
@@ -205,36 +242,63 @@ static void add_results(Signature *s) {
   }
 }
 
-static bool derives(const Func *f, DeriveOp op, const Func *base, const bool *wrt, DeriveMode mode) {
-  if (f->recipe.op != op || f->recipe.mode != mode)
+/* Whether a function was declared as this one is. */
+static bool derives(const Func *f, const Derive *d) {
+  if (f->recipe.op != d->op || f->recipe.mode != d->mode || f->recipe.is_sparse != d->is_sparse)
     return false;
-  for (int i = 0; i < base->body->nparams; i++)
-    if (f->recipe.wrt[i] != wrt[i])
+  for (int i = 0; i < d->base->body->nparams; i++)
+    if (f->recipe.wrt[i] != d->wrt[i])
+      return false;
+  for (int i = 0; i < d->norder; i++)
+    if (f->recipe.order[i] != d->order[i])
       return false;
   return true;
 }
 
-Func *func_derive(Module *m, DeriveOp op, Func *base, const bool *wrt, DeriveMode mode, Range loc) {
+static Func *declare(Module *m, const Derive *d, Range loc) {
+  Func *base = d->base;
   for (Func *f = base->derivatives; f; f = f->next_derivative)
-    if (derives(f, op, base, wrt, mode))
+    if (derives(f, d))
       return f;
   const int n = base->body->nparams;
   for (int i = 0; i < n; i++)
-    if (wrt[i] && !kind_is_float(base->body->params[i]->type.kind))
+    if (d->wrt[i] && !kind_is_float(base->body->params[i]->type.kind))
       internal_error("derivative of %s by its parameter %d, which is not a float", base->name, i);
-  Func *f = func_new(m, arena_printf(m->arena, "%s_%s", base->name, derive_name[op]), loc);
-  f->derive = (Derive){.op = op, .base = base, .wrt = NEW_ARRAY(m->arena, bool, n), .mode = mode};
+  Func *f = func_new(m, arena_printf(m->arena, "%s_%s", base->name, derive_name[d->op]), loc);
+  f->derive = *d;
+  f->derive.wrt = NEW_ARRAY(m->arena, bool, n);
   if (n)
-    memcpy(f->derive.wrt, wrt, sizeof *wrt * (size_t)n);
+    memcpy(f->derive.wrt, d->wrt, sizeof *d->wrt * (size_t)n);
   f->recipe = f->derive;
   f->next_derivative = base->derivatives;
   base->derivatives = f;
   f->nsizes = base->nsizes;
-  Signature s = {.module = m, .derived = f, .base = base, .op = op, .wrt = f->derive.wrt};
+  Signature s = {.module = m,
+                 .derived = f,
+                 .base = base,
+                 .op = d->op,
+                 .wrt = f->derive.wrt,
+                 .sparse = d->is_sparse ? &f->derive : NULL};
   add_params(&s);
   add_results(&s);
   func_set_results(f, s.types.n, s.types.at, s.names.at);
   return f;
+}
+
+Func *func_derive(Module *m, DeriveOp op, Func *base, const bool *wrt, DeriveMode mode, Range loc) {
+  const Derive d = {.op = op, .base = base, .wrt = (bool *)(uintptr_t)wrt, .mode = mode};
+  return declare(m, &d, loc);
+}
+
+Func *func_derive_sparse(Module *m, DeriveOp op, Func *base, int n, const int *order, DeriveMode mode, Range loc) {
+  bool *wrt = NEW_ARRAY(m->arena, bool, base->body->nparams);
+  int *own = NEW_ARRAY(m->arena, int, n);
+  for (int i = 0; i < n; i++) {
+    wrt[order[i]] = true;
+    own[i] = order[i];
+  }
+  const Derive d = {.op = op, .base = base, .wrt = wrt, .mode = mode, .is_sparse = true, .order = own, .norder = n};
+  return declare(m, &d, loc);
 }
 
 static bool matches(Signature *s) {
@@ -261,7 +325,16 @@ bool func_derive_matches(Func *f) {
   for (int i = 0; i < d->base->body->nparams; i++)
     if (d->wrt[i] && !kind_is_float(d->base->body->params[i]->type.kind))
       return false;
-  return matches(&(Signature){.derived = f, .base = d->base, .op = d->op, .wrt = d->wrt});
+  if (d->is_sparse && d->op != DERIVE_JACOBIAN && d->op != DERIVE_HESSIAN)
+    return false;
+  if (d->base->derive.is_sparse)
+    return false;
+  for (int i = 0; i < d->norder; i++)
+    for (int j = 0; j <= i; j++)
+      if (d->order[i] >= d->base->body->nparams || (j < i && d->order[i] == d->order[j]))
+        return false;
+  return matches(
+      &(Signature){.derived = f, .base = d->base, .op = d->op, .wrt = d->wrt, .sparse = d->is_sparse ? d : NULL});
 }
 
 bool func_rule_matches(Func *f, Func *rule, DeriveOp op) {

@@ -144,6 +144,9 @@ typedef struct Derive {
   Func *base;
   bool *wrt; /* per parameter of base, sizes included; only float parameters */
   DeriveMode mode;
+  bool is_sparse;   /* jacobian, hessian: for each matrix ptr, col and val of its compressed rows */
+  const int *order; /* sparse: the parameters of wrt in the order of the results */
+  int norder;
 } Derive;
 
 struct Func {
@@ -225,6 +228,9 @@ void func_set_results(Func *f, int n, const Type *types, const char *const *name
 /* Declares, or finds, the function that derives `base`; parameters, result types and names are set as Derive says:
    names d_x, seed_r, t_x, h_x_y .. as language.md "In C".  Sizes in its types are over its own parameters. */
 Func *func_derive(Module *m, DeriveOp op, Func *base, const bool *wrt, DeriveMode mode, Range loc);
+/* The same for a sparse jacobian or hessian by the parameters in `order`.  How many entries there are is found out by
+   `derive`; until then the sizes of col and val are the overflow size, and nobody calls the function. */
+Func *func_derive_sparse(Module *m, DeriveOp op, Func *base, int n, const int *order, DeriveMode mode, Range loc);
 Export *module_export(Module *m, const char *symbol, Func *f, Range loc);
 
 static inline Type type_scalar(Kind k) {

@@ -58,7 +58,7 @@ static void parse_results(IrParser *p, Func *f) {
   func_set_results(f, types.n, types.at, names.at);
 }
 
-/* grad @base wrt(%x, ..) mode(reverse) */
+/* grad @base wrt(%x, ..) sparse mode(reverse) */
 static void parse_derive(IrParser *p, Func *f) {
   int op = DERIVE_GRAD;
   while (op < DERIVE_COUNT && !ir_at_word(p, derive_name[op]))
@@ -85,6 +85,7 @@ static void parse_derive(IrParser *p, Func *f) {
     ir_expect_mark(p, ')');
   }
   f->derive.op = (DeriveOp)op;
+  f->derive.is_sparse = ir_accept_word(p, "sparse");
   if (ir_accept_word(p, "mode")) {
     ir_expect_mark(p, '(');
     f->derive.mode = ir_at_word(p, "forward") ? MODE_FORWARD : MODE_REVERSE;
@@ -233,6 +234,10 @@ static void fix_derive(IrParser *p, const Fixup *x, Func *base) {
       d->wrt[x->wrt[i]] = true;
     else
       diag_error(p->diag, x->name.at, "'wrt' names a parameter that '%s' does not have", base->name);
+  if (d->is_sparse) {
+    d->order = x->wrt;
+    d->norder = x->nwrt;
+  }
   x->func->recipe = *d;
   x->func->next_derivative = base->derivatives;
   base->derivatives = x->func;

@@ -297,13 +297,18 @@ static void put_derive(Printer *p, const Func *f) {
   put_func(p, d->base);
   put(p, " wrt(");
   const char *between = "";
-  for (int i = 0; i < d->base->body->nparams; i++)
+  for (int i = 0; i < d->norder; i++) {
+    put(p, between);
+    put_value(p, f->body->params[d->order[i]]);
+    between = ", ";
+  }
+  for (int i = 0; !d->is_sparse && i < d->base->body->nparams; i++)
     if (d->wrt[i]) {
       put(p, between);
       put_value(p, i < f->body->nparams ? f->body->params[i] : NULL);
       between = ", ";
     }
-  put(p, ")");
+  put(p, d->is_sparse ? ") sparse" : ")");
   if (d->mode != MODE_AUTO)
     put(p, d->mode == MODE_FORWARD ? " mode(forward)" : " mode(reverse)");
 }

@@ -271,6 +271,8 @@ static bool check_call(Verifier *v, const Op *op) {
   CallMap map = {.module = v->module, .call = op};
   if (!verify_is_ours(v, f))
     return verify_fail(v, "the function called is not in the module");
+  if (f->derive.is_sparse)
+    return verify_fail(v, "'%s' is sparse, and so cannot be called before it has been made", f->name);
   if (op->noperands != f->body->nparams || op->nresults != f->nresults)
     return verify_fail(v, "%d arguments and %d results for '%s', which has %d and %d", op->noperands, op->nresults,
                        f->name, f->body->nparams, f->nresults);
