@@ -137,6 +137,7 @@ struct Function {
   const Expr *wrt; /* or NULL: all */
   DeriveMode mode;
   bool split; /* of an export: the parts of a vector-Jacobian product, whichever of the reverse operators asks for it */
+  bool is_sparse; /* what an export asks for */
   /* FUNCTION_TYPED */
   TypeForm *type;
 };

@@ -367,7 +367,8 @@ void derive_func(Func *f) {
     region_walk(base->body, derive_callee, NULL);
     func_inline(base);
   }
-  switch (f->derive.op) {
+  switch (f->derive.is_sparse ? DERIVE_NONE : f->derive.op) {
+  case DERIVE_NONE: sparse_make(f); break;
   case DERIVE_GRAD:
   case DERIVE_VALUE_AND_GRAD:
   case DERIVE_VJP: make_reverse(f); break;

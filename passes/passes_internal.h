@@ -41,6 +41,8 @@ typedef struct Prepare {
   enum { AGAIN_UNKNOWN, AGAIN_NO, AGAIN_YES } again; /* what is made of it is differentiated backward again */
 } Prepare;
 bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg);
+/* Fills f, which derives its base by a sparse DERIVE_JACOBIAN or DERIVE_HESSIAN, and sets its results' types. */
+void sparse_make(Func *f);
 /* Fills f, which derives its base by DERIVE_JVP. */
 void tangent_make(Func *f);
 #endif

@@ -1,0 +1,188 @@
+/* An element of a tensor that a loop in order fills place by place, as `for i in 1..n { r[i] = .. }` does.
+
+   Where each iteration changes only elements whose index on one axis is the loop's own, plus or times a constant, an
+   element is what the one iteration makes of it that has its index, and what it was before the loop where there is
+   none.  The value at that iteration's entry is then the one before the loop, too: no other iteration changes it. */
+#include "passes/slice_internal.h"
+
+typedef struct Fill {
+  Module *module;
+  const Region *body; /* of the loop in question */
+  Value *i;           /* its index */
+  const Value *carry;
+  int axis;
+  int64_t step; /* index on the axis: step * i + rest; 0: not known yet */
+  const Size *rest;
+} Fill;
+
+typedef struct Outside {
+  const Region *body;
+  bool all;
+} Outside;
+static void check_outside(Value *v, void *arg) {
+  Outside *o = arg;
+  o->all &= value_is_outside(v, o->body);
+}
+
+static bool index_fits(Fill *f, Value *index) {
+  const Size *step, *rest;
+  int64_t by;
+  Outside o = {.body = f->body, .all = true};
+  if (!size_linear_in(f->module, size_of_value(f->module, index), f->i, &step, &rest) || !size_is_const(step, &by) ||
+      !by)
+    return false;
+  size_values(rest, check_outside, &o);
+  if (!o.all || (f->step && (f->step != by || f->rest != rest)))
+    return false;
+  f->step = by;
+  f->rest = rest;
+  return true;
+}
+
+/* Whether v is the carry with elements replaced that have the index. */
+static bool only_fills(Fill *f, const Value *v) {
+  const Op *op = v->def;
+  if (v == f->carry)
+    return true;
+  if (!op)
+    return false;
+  switch (op->code) {
+  case OP_UPDATE:
+    return op->noperands - 2 > f->axis && index_fits(f, op->operands[2 + f->axis]) && only_fills(f, op->operands[0]);
+  case OP_IF: return only_fills(f, op->regions[0]->yields[v->index]) && only_fills(f, op->regions[1]->yields[v->index]);
+  case OP_SELECT: return v->type.rank && only_fills(f, op->operands[1]) && only_fills(f, op->operands[2]);
+  case OP_LOOP: {
+    if (v->index >= op->at.loop->ncarries)
+      return false;
+    Fill inner = *f;
+    inner.carry = op->regions[0]->params[op->at.loop->nindices + v->index];
+    if (!only_fills(&inner, op->regions[0]->yields[v->index]))
+      return false;
+    f->step = inner.step;
+    f->rest = inner.rest;
+    return only_fills(f, op->operands[v->index]);
+  }
+  default: return false;
+  }
+}
+
+/* Whether v is the carry or what has been made of it by replacing elements. */
+static bool is_version(const Fill *f, const Value *v) {
+  if (v == f->carry || value_is_outside(v, f->body) || v->type.rank != f->carry->type.rank)
+    return v == f->carry;
+  const Op *op = v->def ? v->def : v->region->owner;
+  const int carry = v->def ? v->index : v->index - (op->code == OP_LOOP ? op->at.loop->nindices : 0);
+  switch (op->code) {
+  case OP_UPDATE: return is_version(f, op->operands[0]);
+  case OP_LOOP: return carry >= 0 && carry < op->at.loop->ncarries && is_version(f, op->operands[carry]);
+  case OP_IF:
+    return v->def &&
+           (is_version(f, op->regions[0]->yields[v->index]) || is_version(f, op->regions[1]->yields[v->index]));
+  case OP_SELECT: return is_version(f, op->operands[1]) || is_version(f, op->operands[2]);
+  default: return false;
+  }
+}
+
+typedef struct Reads {
+  Fill *f;
+  bool own; /* each iteration reads only elements that it alone changes */
+} Reads;
+static void check_read(Op *op, void *arg) {
+  Reads *r = arg;
+  for (int i = 0; i < op->noperands && r->own; i++) {
+    if (!is_version(r->f, op->operands[i]))
+      continue;
+    const int axis = r->f->axis;
+    if (op->code == OP_INDEX && i == 0)
+      r->own = op->noperands - 1 > axis && index_fits(r->f, op->operands[1 + axis]);
+    else
+      r->own = (op->code == OP_UPDATE && i == 0) || op->code == OP_LOOP || op->code == OP_SELECT;
+  }
+}
+
+static bool reads_own(Fill *f) {
+  Reads r = {.f = f, .own = true};
+  region_walk((Region *)(uintptr_t)f->body, check_read, &r);
+  return r.own;
+}
+
+static bool find_fill(Slice *s, const Op *op, int carry, Fill *f) {
+  const Region *body = op->regions[0];
+  for (int axis = 0; axis < op->operands[carry]->type.rank; axis++) {
+    *f =
+        (Fill){.module = s->module, .body = body, .i = body->params[0], .carry = body->params[1 + carry], .axis = axis};
+    if (only_fills(f, body->yields[carry]) && f->step && reads_own(f))
+      return true;
+  }
+  return false;
+}
+
+/* Carries at the entry of an iteration: elements that it alone changes are as they were before the loop. */
+static void bind_entry(Slice *s, const Op *op, Env *e, Env *home, Value *iteration) {
+  Module *m = s->module;
+  for (int j = 0; j < op->at.loop->ncarries && !s->failed; j++) {
+    Fill f;
+    if (!op->operands[j]->type.rank || !find_fill(s, op, j, &f))
+      continue;
+    const Size *at = size_scale(m, size_of_value(m, iteration), f.step);
+    Alias *a = NEW(m->arena, Alias);
+    *a = (Alias){.next = e->aliases,
+                 .param = f.carry,
+                 .value = op->operands[j],
+                 .env = home,
+                 .axis = f.axis,
+                 .at = size_add(m, at, slice_size(s, f.rest, home)),
+                 .loc = op->loc};
+    e->aliases = a;
+  }
+}
+
+/* What says that an iteration is one of the loop's; NULL: it is, always. */
+static Value *condition(Slice *s, Value *offset, int64_t step, Value *iteration, const Size *extent) {
+  Module *m = s->module;
+  Builder *b = &s->b;
+  Value *cond = NULL, *parts[3];
+  int n = 0;
+  const Size *i = size_of_value(m, iteration);
+  if (!size_nonnegative(m, i))
+    parts[n++] = build_binary(b, OP_LE, build_int(b, KIND_I64, 0), iteration);
+  if (!size_nonnegative(m, size_sub(m, size_sub(m, extent, i), size_const(m, 1))))
+    parts[n++] = build_binary(b, OP_LT, iteration, build_size(b, extent));
+  if (step != 1 && step != -1)
+    parts[n++] = build_binary(b, OP_EQ, build_mul(b, iteration, build_int(b, KIND_I64, step)), offset);
+  for (int k = 0; k < n; k++)
+    cond = cond ? build_binary(b, OP_AND, cond, parts[k]) : parts[k];
+  return cond;
+}
+
+Value *slice_filled(Slice *s, Value *v, Env *home, int n, Value *const *idx, bool active) {
+  const Op *op = v->def;
+  Builder *b = &s->b;
+  Fill f;
+  if (!find_fill(s, op, v->index, &f) || n <= f.axis)
+    return NULL;
+  const Size *extent = slice_size(s, op->at.loop->extents[0], home), *rest = slice_size(s, f.rest, home);
+  Value *nothing = slice_nothing(s, type_scalar(v->type.kind));
+  if (s->failed)
+    return nothing;
+  Value *offset = build_sub(b, idx[f.axis], build_size(b, rest));
+  Value *iteration = f.step == 1    ? offset
+                     : f.step == -1 ? build_neg(b, offset)
+                                    : build_div(b, offset, build_int(b, KIND_I64, f.step));
+  Value *cond = condition(s, offset, f.step, iteration, extent);
+  Op *branch = cond ? slice_if(s, cond) : NULL;
+  Env *e = slice_instance(s, op->regions[0], home);
+  slice_bind(e, f.i, iteration);
+  bind_entry(s, op, e, home, iteration);
+  Value *at[MAX_RANK]; /* the same place, as the iteration writes it */
+  for (int i = 0; i < n; i++)
+    at[i] = idx[i];
+  if (f.step != 1 && f.step != -1)
+    at[f.axis] = build_add(b, build_mul(b, iteration, build_int(b, KIND_I64, f.step)), build_size(b, rest));
+  Value *yes = slice_element(s, op->regions[0]->yields[v->index], e, n, at, 0, active);
+  if (!branch)
+    return yes;
+  slice_else(s, branch);
+  Value *no = slice_element(s, op->operands[v->index], home, n, idx, 0, active);
+  return slice_endif(s, branch, yes, no);
+}

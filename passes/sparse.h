@@ -1,0 +1,80 @@
+/* Sparse derivatives: the non-zeros of a Jacobian or Hessian, with their places.
+
+   The matrix is a sum of blocks, one for each iteration of some loops: of the results' elements for a Jacobian, of the
+   sums that a scalar is made of for a Hessian.  A block's code is sliced out of the function (slice.h) twice: as a
+   function of the values that it reads, whose derivatives by the operators that there are anyway are small and dense,
+   and as one that tells where these values stand, which gives the columns. */
+#ifndef GRADC_PASSES_SPARSE_H
+#define GRADC_PASSES_SPARSE_H
+#include "passes/passes_internal.h"
+#include "passes/slice.h"
+
+typedef struct Sparse {
+  Func *func, *source; /* what is made; its base, with calls that make large tensors inlined */
+  const Derive *derive;
+  Module *module;
+  Builder b;       /* at the end of func's body */
+  ValueMap primal; /* values of the source's body in func's */
+} Sparse;
+
+/* What is applied to a block's value on the way to the result: negation, casts, products with what is constant. */
+typedef struct Linear Linear;
+struct Linear {
+  const Linear *next; /* applied after */
+  Op *op;
+  int operand; /* which one the value is */
+};
+
+/* A loop that adds up: an `out(sum)`, or a carry to which each iteration adds. */
+typedef struct SumLoop {
+  Op *op;
+  int carry; /* -1: an out */
+} SumLoop;
+
+typedef struct Target {
+  Value *value; /* of the source */
+  bool is_term; /* of a sum, else an element of a result */
+  Range loc;
+  int nlead;                     /* a block is an iteration of so many indices: */
+  const Size *extents[MAX_RANK]; /* sizes of the source */
+  VEC(SumLoop) loops;            /* Hessian: sums around the value, outer first; their indices are the block's */
+  const Linear *linear;          /* Hessian */
+} Target;
+
+typedef struct Block {
+  const Target *target;
+  Func *local, *gather;
+  Slice sites, places; /* of local, of gather: site k of the one is site k of the other */
+} Block;
+
+/* Slices a target; false: reported, or nothing is read (then sites.sites.n is 0). */
+bool block_make(const Sparse *s, const Target *t, const Activity *activity, Block *block);
+/* In a loop over the block's indices: what the sites read, and their first columns. */
+typedef struct Gathered {
+  ValueMap map; /* of gather's body */
+  Value **values, **columns;
+} Gathered;
+Gathered block_gather(Sparse *s, const Block *block, Value *const *lead);
+/* Calls a derivative of block->local. */
+Op *block_call(Sparse *s, const Block *block, Func *derived, Value *const *lead, const Gathered *g);
+const Size *sparse_extent(const Sparse *s, const Size *extent);
+Type sparse_type(const Sparse *s, Type t);
+
+/* ---- sparse_rows.c: matrices of one shape, row by row */
+void sparse_jacobian(Sparse *s, Value **results);
+void sparse_hessian(Sparse *s, Value **results);
+
+/* ---- sparse_entries.c: matrices from entries in any order */
+typedef struct Entries { /* accumulators, or what has been accumulated */
+  Value *row, *column, *value;
+  const Size *count;
+} Entries;
+Entries entries_new(Sparse *s, const Size *count, Kind k);
+/* In a loop with the handles in *e: entry number `at` is set. */
+void entries_put(Builder *b, const Entries *e, Value *at, Value *row, Value *column, Value *value);
+/* ptr, col and val of the matrix. */
+void entries_compress(Sparse *s, const Entries *e, const Size *rows, const Size *columns, Value **results);
+void sparse_guard(Sparse *s, const Size *rows, const Size *columns, const Size *entries);
+/* lead[0] * extents[1] * .. + ..: the number of an iteration, as a value. */
+Value *flat_index(Builder *b, int n, Value *const *idx, const Size *const *extents);
+#endif
