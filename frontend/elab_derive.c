@@ -382,10 +382,11 @@ static Func *derive_once(Elab *e, const Function *f, const Lowered *l, Func *bas
   for (int i = 0; i < w.order.n; i++)
     wrt[w.order.at[i]] = true;
   const int errors = e->diag->nerrors;
-  Func *derived = func_derive(e->module, f->op, base, wrt, f->mode, f->at);
+  Func *derived = f->is_sparse ? func_derive_sparse(e->module, f->op, base, w.order.n, w.order.at, f->mode, f->at)
+                               : func_derive(e->module, f->op, base, wrt, f->mode, f->at);
   if (e->diag->nerrors > errors)
     return NULL;
-  return is_sorted(&w) ? derived : ordered(&w, derived);
+  return f->is_sparse || is_sorted(&w) ? derived : ordered(&w, derived);
 }
 
 Func *derive_chain(Elab *e, const Function *f, const Lowered *l) {

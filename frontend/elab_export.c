@@ -53,8 +53,12 @@ static bool export_sizes(Elab *e, const Function *f, const Size *const **fixed) 
 }
 
 static bool check_options(Elab *e, const Function *f, const DeriveOptions *options) {
-  if (options->sparse) {
-    elab_error(e, options->at, "'%s' is not supported yet", "sparse");
+  if (options->sparse && f->op != DERIVE_JACOBIAN && f->op != DERIVE_HESSIAN) {
+    elab_error(e, options->at, "'sparse' is an option of jacobian and hessian");
+    return false;
+  }
+  if (options->accumulate && options->sparse) {
+    elab_error(e, options->at, "'accumulate' adds into gradients, which a sparse matrix is not");
     return false;
   }
   if (options->accumulate && f->op == DERIVE_JVP) {
@@ -124,6 +128,7 @@ static void export_function(Elab *e, Function *f, Name as, Range at, const Deriv
   key.kinds = NEW_ARRAY(e->arena, Kind, 1);
   key.functions = NEW_ARRAY(e->arena, Function *, h->params->n);
   f->split = options->split;
+  f->is_sparse = options->sparse;
   const Lowered *l = check_options(e, f, options) ? function_lower(e, root, &key, at) : NULL;
   Func *func = l ? derive_chain(e, f, l) : NULL;
   if (func && (options->split || check_symbol(e, name, describe(e, f))))
