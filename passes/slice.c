@@ -450,6 +450,10 @@ static Value *index_element(Slice *s, const Op *op, Env *home, int n, Value *con
 
 static Value *op_element(Slice *s, Value *v, Env *home, int n, Value *const *idx, uint64_t checks, bool active) {
   Op *op = v->def;
+  /* A small tensor of the block's own is made once, whole, for all its elements. */
+  const bool choice = op->code == OP_IF || op->code == OP_SELECT;
+  if (choice && home != s->root && is_small(v->type))
+    return whole_element(s, v, home, n, idx, checks);
   switch (op->code) {
   case OP_INDEX: return index_element(s, op, home, n, idx, checks, active);
   case OP_UPDATE: return update_element(s, op, home, n, idx, checks, active);

@@ -215,7 +215,7 @@ Gathered block_gather(Sparse *s, const Block *block, Value *const *lead) {
   return g;
 }
 
-Op *block_call(Sparse *s, const Block *block, Func *derived, Value *const *lead, const Gathered *g) {
+Value **block_arguments(Sparse *s, const Block *block, Value *const *lead, const Gathered *g) {
   const Func *f = block->local;
   ValueMap map = {.arena = s->module->arena};
   map_sizes(s, f, &map);
@@ -227,7 +227,11 @@ Op *block_call(Sparse *s, const Block *block, Func *derived, Value *const *lead,
   Value **args = NEW_ARRAY(s->module->arena, Value *, f->body->nparams + 1);
   for (int i = 0; i < f->body->nparams; i++)
     args[i] = map_get(&map, f->body->params[i]);
-  return build_call(&s->b, derived, args);
+  return args;
+}
+
+Op *block_call(Sparse *s, const Block *block, Func *derived, Value *const *lead, const Gathered *g) {
+  return build_call(&s->b, derived, block_arguments(s, block, lead, g));
 }
 
 /* ---- the function */

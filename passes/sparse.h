@@ -55,7 +55,8 @@ typedef struct Gathered {
   Value **values, **columns;
 } Gathered;
 Gathered block_gather(Sparse *s, const Block *block, Value *const *lead);
-/* Calls a derivative of block->local. */
+/* The arguments of block->local there; a call of a derivative of it. */
+Value **block_arguments(Sparse *s, const Block *block, Value *const *lead, const Gathered *g);
 Op *block_call(Sparse *s, const Block *block, Func *derived, Value *const *lead, const Gathered *g);
 const Size *sparse_extent(const Sparse *s, const Size *extent);
 Type sparse_type(const Sparse *s, Type t);
@@ -67,9 +68,12 @@ void sparse_hessian(Sparse *s, Value **results);
 /* ---- sparse_entries.c: matrices from entries in any order */
 typedef struct Entries { /* accumulators, or what has been accumulated */
   Value *row, *column, *value;
-  const Size *count;
+  const Size *count, *room; /* room: of one row, where entries stand row by row and `row` is NULL */
 } Entries;
-Entries entries_new(Sparse *s, const Size *count, Kind k);
+Entries entries_new(Sparse *s, const Size *count, const Size *room, Kind k);
+/* The accumulators, up to three; and what has become of them, from there. */
+int entries_accs(const Entries *e, Value **accs);
+int entries_take(Entries *e, Value *const *values);
 /* In a loop with the handles in *e: entry number `at` is set. */
 void entries_put(Builder *b, const Entries *e, Value *at, Value *row, Value *column, Value *value);
 /* ptr, col and val of the matrix. */

@@ -278,27 +278,40 @@ static const Size *target_count(const Sparse *s, const Target *t) {
   return count;
 }
 
-/* The place that an element of a site was read from; below 0: it was not read. */
-static Value *place_of(Builder *b, const Site *site, Value *columns, Type t, Value *const *idx) {
-  Value *first = build_index(b, columns, site->nloops, idx, 0);
-  Value *there = build_add(b, first, flat_index(b, t.rank - site->nloops, idx + site->nloops, t.dims + site->nloops));
-  return site->is_conditional ? build_select(b, build_binary(b, OP_LT, first, build_int(b, KIND_I64, 0)), first, there)
-                              : there;
+/* What a block's second derivatives are by: its sites, or, where these are many, one vector for each of wrt with all
+   that its sites read, so that code grows with their number and not with its square. */
+typedef struct Variable {
+  int wrt;
+  Type type;      /* over the block function's sizes */
+  Value *columns; /* where it was read from, with the first `nloops` axes of the type; below 0: nowhere */
+  int nloops;
+  bool is_conditional;
+} Variable;
+typedef struct Variables {
+  int n;
+  Variable *at;
+  Func *hessian;
+} Variables;
+
+/* The place that an element of a variable was read from; below 0: it was not read. */
+static Value *place_of(Builder *b, const Variable *v, Type t, Value *const *idx) {
+  Value *first = build_index(b, v->columns, v->nloops, idx, 0);
+  Value *there = build_add(b, first, flat_index(b, t.rank - v->nloops, idx + v->nloops, t.dims + v->nloops));
+  return v->is_conditional ? build_select(b, build_binary(b, OP_LT, first, build_int(b, KIND_I64, 0)), first, there)
+                           : there;
 }
 
-/* The entries of two sites, the first of which has number `first` in the block. */
-static void put_pair(Sparse *s, const Block *block, const Pair *p, int k1, int k2, Value *h, const Gathered *g,
-                     Value *first) {
+/* The entries of two variables, the first of which has number `first` in the matrix. */
+static void put_pair(Sparse *s, const Pair *p, const Variable *rows, const Variable *columns, Value *h, Value *first) {
   Builder *b = &s->b;
-  const Site *a = block->places.sites.at[k1], *c = block->places.sites.at[k2];
-  const Type t = h->type, ta = {.rank = a->type.rank, .dims = t.dims};
-  const Type tc = {.rank = c->type.rank, .dims = t.dims + a->type.rank};
+  const Type t = h->type, tr = {.rank = rows->type.rank, .dims = t.dims};
+  const Type tc = {.rank = columns->type.rank, .dims = t.dims + tr.rank};
   const LoopSpec spec = {.nindices = t.rank, .extents = t.dims};
   Op *loop = t.rank ? build_loop_begin(b, &spec) : NULL;
   Value *const *idx = loop ? loop->regions[0]->params : NULL;
   Value *none = build_int(b, KIND_I64, -1), *zero = build_int(b, KIND_I64, 0);
-  Value *row = place_of(b, a, g->columns[k1], ta, idx), *column = place_of(b, c, g->columns[k2], tc, idx + ta.rank);
-  if (a->is_conditional) {
+  Value *row = place_of(b, rows, tr, idx), *column = place_of(b, columns, tc, idx + tr.rank);
+  if (rows->is_conditional) {
     Value *absent = build_binary(b, OP_LT, row, zero);
     column = build_select(b, absent, none, column);
     row = build_select(b, absent, zero, row);
@@ -309,58 +322,197 @@ static void put_pair(Sparse *s, const Block *block, const Pair *p, int k1, int k
     build_loop_end(b, loop, NULL, NULL);
 }
 
-static void put_block(Sparse *s, const Block *block, const Pair *p, const Op *call, const Gathered *g, Value *group) {
+static void put_block(Sparse *s, const Block *block, const Pair *p, const Variables *vs, const Op *call, Value *group) {
   Builder *b = &s->b;
-  const int n = block->places.sites.n;
+  Module *m = s->module;
   Value *first = build_mul(b, group, build_size(b, block_room(s, block, p)));
   first = build_add(b, first, build_size(b, p->count));
-  for (int k1 = 0; k1 < n; k1++)
-    for (int k2 = 0; k2 < n; k2++) {
-      if (block->places.sites.at[k1]->wrt != p->row || block->places.sites.at[k2]->wrt != p->column)
+  for (int i = 0; i < vs->n; i++)
+    for (int k = 0; k < vs->n; k++) {
+      if (vs->at[i].wrt != p->row || vs->at[k].wrt != p->column)
         continue;
-      put_pair(s, block, p, k1, k2, call->results[k1 * n + k2], g, first);
-      const Size *both = size_mul(s->module, site_count(s, block, k1), site_count(s, block, k2));
-      first = build_add(b, first, build_size(b, both));
+      Value *h = call->results[i * vs->n + k];
+      put_pair(s, p, &vs->at[i], &vs->at[k], h, first);
+      first = build_add(b, first, build_size(b, type_count(m, h->type)));
     }
+}
+
+/* ---- variables */
+static Variables each_site(const Sparse *s, const Block *block, const Gathered *g) {
+  Module *m = s->module;
+  const int n = block->sites.sites.n;
+  bool *wrt = NEW_ARRAY(m->arena, bool, block->local->body->nparams);
+  Variables vs = {.n = n, .at = NEW_ARRAY(m->arena, Variable, n)};
+  for (int i = 0; i < n; i++) {
+    const Site *site = block->places.sites.at[i];
+    wrt[block->sites.sites.at[i]->param->index] = true;
+    vs.at[i] = (Variable){.wrt = site->wrt,
+                          .type = site->type,
+                          .columns = g->columns[i],
+                          .nloops = site->nloops,
+                          .is_conditional = site->is_conditional};
+  }
+  vs.hessian = func_derive(m, DERIVE_HESSIAN, block->local, wrt, s->derive->mode, block->target->loc);
+  return vs;
+}
+
+/* In a function of vectors: what a site reads, from the place `first` of its vector on. */
+static Value *unpacked(Builder *b, Value *vector, const Size *first, Type t) {
+  const OutKind stack = OUT_STACK;
+  const LoopSpec spec = {.nindices = t.rank, .extents = t.dims, .nouts = 1, .outs = &stack};
+  Op *loop = t.rank ? build_loop_begin(b, &spec) : NULL;
+  Value *at = build_add(b, build_size(b, first), flat_index(b, t.rank, loop ? loop->regions[0]->params : NULL, t.dims));
+  Value *element = build_index(b, vector, 1, &at, 0);
+  if (!loop)
+    return element;
+  build_loop_end(b, loop, NULL, &element);
+  return loop_out(loop, 0);
+}
+
+/* The block function of vectors: parameters other than sites stay, then one vector for each variable. */
+static Func *packed_block(const Sparse *s, const Block *block, const Variables *vs) {
+  Module *m = s->module;
+  const Func *local = block->local;
+  const int n = local->body->nparams;
+  Func *f = func_new(m, arena_printf(m->arena, "%s_packed", local->name), local->loc);
+  ValueMap map = {.arena = m->arena};
+  bool *is_site = NEW_ARRAY(m->arena, bool, n);
+  for (int i = 0; i < block->sites.sites.n; i++)
+    is_site[block->sites.sites.at[i]->param->index] = true;
+  for (int i = 0; i < n; i++) {
+    Value *p = local->body->params[i];
+    if (!is_site[i])
+      map_put(&map, p, func_add_param(f, map_type(m, &map, p->type), p->name));
+  }
+  f->nsizes = local->nsizes;
+  Builder b = build_into(f, f->body);
+  b.loc = f->loc;
+  for (int v = 0; v < vs->n; v++) {
+    const Size *first = size_const(m, 0);
+    Value *vector = func_add_param(f, map_type(m, &map, vs->at[v].type), NULL);
+    for (int i = 0; i < block->sites.sites.n; i++) {
+      const Site *site = block->sites.sites.at[i];
+      if (site->wrt != vs->at[v].wrt)
+        continue;
+      const Type t = map_type(m, &map, site->type);
+      map_put(&map, site->param, unpacked(&b, vector, first, t));
+      first = size_add(m, first, type_count(m, t));
+    }
+  }
+  build_copy_region(&b, local->body, &map);
+  Value *result = map_value(&map, local->body->yields[0]);
+  const Type type = result->type;
+  func_set_results(f, 1, &type, NULL);
+  build_return(&b, 1, &result);
+  func_simplify(f);
+  return f;
+}
+
+/* Adds what a site reads, or where from, to its vector. */
+static void pack_site(Sparse *s, const Site *site, Type t, const Gathered *g, int k, Value *vector, Value *columns,
+                      const Size *first) {
+  Builder *b = &s->b;
+  const Variable v = {.columns = g->columns[k], .nloops = site->nloops, .is_conditional = site->is_conditional};
+  const LoopSpec spec = {.nindices = t.rank, .extents = t.dims};
+  Op *loop = t.rank ? build_loop_begin(b, &spec) : NULL;
+  Value *const *idx = loop ? loop->regions[0]->params : NULL;
+  Value *at = build_add(b, build_size(b, first), flat_index(b, t.rank, idx, t.dims));
+  build_acc_add(b, vector, build_index(b, g->values[k], t.rank, idx, 0), 1, &at, 0);
+  build_acc_add(b, columns, place_of(b, &v, t, idx), 1, &at, 0);
+  if (loop)
+    build_loop_end(b, loop, NULL, NULL);
+}
+
+/* One variable for each of wrt that is read: its sites, one after the other. */
+static Variables packed_sites(Sparse *s, const Block *block, const Gathered *g, Value **vectors) {
+  Module *m = s->module;
+  Builder *b = &s->b;
+  const int n = block->places.sites.n;
+  Variables vs = {.at = NEW_ARRAY(m->arena, Variable, s->derive->norder)};
+  for (int w = 0; w < s->source->body->nparams; w++) {
+    const Size *count = size_const(m, 0), *first = count;
+    const Kind kind = s->source->body->params[w]->type.kind;
+    Variable v = {.wrt = w, .nloops = 1};
+    for (int k = 0; k < n; k++)
+      if (block->places.sites.at[k]->wrt == w) {
+        count = size_add(m, count, type_count(m, block->sites.sites.at[k]->type));
+        v.is_conditional |= block->places.sites.at[k]->is_conditional;
+      }
+    if (size_is(count, 0))
+      continue;
+    v.type = type_tensor(m, kind, 1, &count);
+    const Size *here = size_const(m, 0);
+    for (int k = 0; k < n; k++)
+      if (block->places.sites.at[k]->wrt == w)
+        here = size_add(m, here, site_count(s, block, k));
+    const Type t = type_tensor(m, kind, 1, &here);
+    Value *inits[] = {build_zeros(b, t), build_zeros(b, type_with_kind(t, KIND_I64))};
+    const LoopSpec spec = {.naccs = 2, .acc_inits = inits};
+    Op *loop = build_loop_begin(b, &spec);
+    for (int k = 0; k < n; k++) {
+      const Site *site = block->places.sites.at[k];
+      if (site->wrt != w)
+        continue;
+      pack_site(s, site, g->values[k]->type, g, k, loop_acc(loop, 0), loop_acc(loop, 1), first);
+      first = size_add(m, first, site_count(s, block, k));
+    }
+    build_loop_end(b, loop, NULL, NULL);
+    vectors[vs.n] = loop_acc_result(loop, 0);
+    v.columns = loop_acc_result(loop, 1);
+    vs.at[vs.n++] = v;
+  }
+  const Func *packed = packed_block(s, block, &vs);
+  bool *wrt = NEW_ARRAY(m->arena, bool, packed->body->nparams);
+  for (int i = 0; i < vs.n; i++)
+    wrt[packed->body->nparams - vs.n + i] = true;
+  vs.hessian = func_derive(m, DERIVE_HESSIAN, (Func *)(uintptr_t)packed, wrt, s->derive->mode, block->target->loc);
+  return vs;
+}
+
+static Op *call_packed(Sparse *s, const Block *block, const Variables *vs, Value *const *lead, const Gathered *g,
+                       Value *const *vectors) {
+  Module *m = s->module;
+  const Func *local = block->local;
+  Value **all = block_arguments(s, block, lead, g), **args = NEW_ARRAY(m->arena, Value *, local->body->nparams + vs->n);
+  bool *is_site = NEW_ARRAY(m->arena, bool, local->body->nparams);
+  int n = 0;
+  for (int i = 0; i < block->sites.sites.n; i++)
+    is_site[block->sites.sites.at[i]->param->index] = true;
+  for (int i = 0; i < local->body->nparams; i++)
+    if (!is_site[i])
+      args[n++] = all[i];
+  for (int i = 0; i < vs->n; i++)
+    args[n++] = vectors[i];
+  return build_call(&s->b, vs->hessian, args);
 }
 
 /* The loop over the blocks of one term, which adds to all matrices. */
 static void put_term(Sparse *s, const Block *block, int npairs, Pair *pairs) {
+  enum { MANY_SITES = 8 };
   Module *m = s->module;
   Builder *b = &s->b;
   const Target *t = block->target;
   const Size *extents[MAX_RANK];
-  Value **accs = NEW_ARRAY(m->arena, Value *, 3 * npairs);
-  bool *wrt = NEW_ARRAY(m->arena, bool, block->local->body->nparams);
-  for (int i = 0; i < block->sites.sites.n; i++)
-    wrt[block->sites.sites.at[i]->param->index] = true;
+  Value **accs = NEW_ARRAY(m->arena, Value *, 3 * npairs), **vectors = NEW_ARRAY(m->arena, Value *, s->derive->norder);
   for (int i = 0; i < t->nlead; i++)
     extents[i] = sparse_extent(s, t->extents[i]);
-  for (int i = 0; i < npairs; i++) {
-    accs[3 * i] = pairs[i].entries.row;
-    accs[3 * i + 1] = pairs[i].entries.column;
-    accs[3 * i + 2] = pairs[i].entries.value;
-  }
-  Func *hessian = func_derive(m, DERIVE_HESSIAN, block->local, wrt, s->derive->mode, t->loc);
+  for (int i = 0; i < npairs; i++)
+    (void)entries_accs(&pairs[i].entries, accs + 3 * i);
   const LoopSpec spec = {.nindices = t->nlead, .extents = extents, .naccs = 3 * npairs, .acc_inits = accs};
   Op *loop = build_loop_begin(b, &spec);
   Value *const *lead = loop->regions[0]->params;
   const Gathered g = block_gather(s, block, lead);
-  const Op *call = block_call(s, block, hessian, lead, &g);
+  const bool many = block->sites.sites.n > MANY_SITES;
+  const Variables vs = many ? packed_sites(s, block, &g, vectors) : each_site(s, block, &g);
+  const Op *call = many ? call_packed(s, block, &vs, lead, &g, vectors) : block_call(s, block, vs.hessian, lead, &g);
   Value *group = flat_index(b, t->nlead, lead, extents);
   for (int i = 0; i < npairs; i++) {
-    Entries *e = &pairs[i].entries;
-    e->row = loop_acc(loop, 3 * i);
-    e->column = loop_acc(loop, 3 * i + 1);
-    e->value = loop_acc(loop, 3 * i + 2);
-    put_block(s, block, &pairs[i], call, &g, group);
+    (void)entries_take(&pairs[i].entries, lead + t->nlead + 3 * i);
+    put_block(s, block, &pairs[i], &vs, call, group);
   }
   build_loop_end(b, loop, NULL, NULL);
   for (int i = 0; i < npairs; i++) {
-    Entries *e = &pairs[i].entries;
-    e->row = loop_acc_result(loop, 3 * i);
-    e->column = loop_acc_result(loop, 3 * i + 1);
-    e->value = loop_acc_result(loop, 3 * i + 2);
+    (void)entries_take(&pairs[i].entries, loop->results + 3 * i);
     pairs[i].count = size_add(m, pairs[i].count, size_mul(m, target_count(s, t), block_room(s, block, &pairs[i])));
   }
 }
@@ -386,8 +538,8 @@ void sparse_hessian(Sparse *s, Value **results) {
     const Size *count = p->count;
     for (int k = 0; k < nterms; k++)
       if (made[k])
-        count = size_add(m, count, size_mul(m, target_count(s, &*f.terms.at[k]), block_room(s, &blocks[k], p)));
-    p->entries = entries_new(s, count, s->source->body->params[p->column]->type.kind);
+        count = size_add(m, count, size_mul(m, target_count(s, f.terms.at[k]), block_room(s, &blocks[k], p)));
+    p->entries = entries_new(s, count, NULL, s->source->body->params[p->column]->type.kind);
   }
   for (int k = 0; k < nterms; k++)
     if (made[k])

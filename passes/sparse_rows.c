@@ -213,14 +213,10 @@ static Op *loop_over_blocks(Sparse *s, Rows *r, Func *jacobian) {
   for (int i = 0; i < t->nlead; i++)
     extents[i] = sparse_extent(s, t->extents[i]);
   for (int i = 0; i < r->n; i++)
-    if (!r->matrices[i].is_static) {
-      const Entries *e = &r->matrices[i].entries;
-      accs[naccs++] = e->row;
-      accs[naccs++] = e->column;
-      accs[naccs++] = e->value;
-    } else {
+    if (r->matrices[i].is_static)
       nouts += 2;
-    }
+    else
+      naccs += entries_accs(&r->matrices[i].entries, accs + naccs);
   const LoopSpec spec = {
       .nindices = t->nlead, .extents = extents, .naccs = naccs, .acc_inits = accs, .nouts = nouts, .outs = stacks};
   Op *loop = build_loop_begin(b, &spec);
@@ -233,9 +229,7 @@ static Op *loop_over_blocks(Sparse *s, Rows *r, Func *jacobian) {
   for (int i = 0; i < r->n; i++) {
     Matrix *x = &r->matrices[i];
     if (!x->is_static) {
-      x->entries.row = loop_acc(loop, naccs++);
-      x->entries.column = loop_acc(loop, naccs++);
-      x->entries.value = loop_acc(loop, naccs++);
+      naccs += entries_take(&x->entries, lead + t->nlead + naccs);
       put_entries(s, r->block, x, call, &g, group);
       continue;
     }
@@ -322,7 +316,7 @@ static void rows_of_block(Sparse *s, const Block *block, const Size *rows, Value
     x->is_static = static_slots(m, block, x);
     x->room = room_of(s, block, x->wrt);
     if (!x->is_static)
-      x->entries = entries_new(s, size_mul(m, rows, x->room), s->source->body->params[x->wrt]->type.kind);
+      x->entries = entries_new(s, size_mul(m, rows, x->room), x->room, s->source->body->params[x->wrt]->type.kind);
   }
   Func *jacobian = func_derive(m, DERIVE_JACOBIAN, block->local, wrt, d->mode, block->target->loc);
   const Op *loop = loop_over_blocks(s, &r, jacobian);
@@ -336,9 +330,7 @@ static void rows_of_block(Sparse *s, const Block *block, const Size *rows, Value
       static_result(s, &r, x, loop_out(loop, nout), loop_out(loop, nout + 1), results + 3 * i);
       nout += 2;
     } else {
-      x->entries.row = loop_acc_result(loop, nacc++);
-      x->entries.column = loop_acc_result(loop, nacc++);
-      x->entries.value = loop_acc_result(loop, nacc++);
+      nacc += entries_take(&x->entries, loop->results + nacc);
       entries_compress(s, &x->entries, rows, type_count(m, s->func->body->params[x->wrt]->type), results + 3 * i);
     }
   }

@@ -42,6 +42,43 @@ static void csr_sort(int64_t n, int32_t *col, REAL *val, int32_t *work, REAL *wo
   }
 }
 
+// Adds up what is at one place of a row that has been sorted and stands from `from` to before `to`; the row is moved to
+// begin at `used`. Where it ends then.
+static int32_t csr_add_up(int32_t used, int64_t from, int64_t to, int32_t *col, REAL *val) {
+  const int32_t first = used;
+  for (int64_t k = from; k < to; k++)
+    if (used > first && col[used - 1] == col[k]) {
+      val[used - 1] += val[k];
+    } else {
+      col[used] = col[k];
+      val[used++] = val[k];
+    }
+  return used;
+}
+
+// Rows of equally many entries (column, value) each, of which those with a column below 0 are none; what comes out is
+// as below.
+KERNEL_FUNCTION(csr_rows)(const int64_t *sizes, const void *const *in, void *const *out) {
+  const int64_t n = sizes[0], rows = sizes[1] - 1, room = sizes[2];
+  const int32_t *column = in[0];
+  const REAL *value = in[1];
+  int32_t *ptr = out[0], *col = out[1], *work = out[3], used = 0;
+  REAL *val = out[2], *work_val = out[4];
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t to = ptr[i] = used;
+    for (int64_t k = i * room; k < (i + 1) * room; k++)
+      if (column[k] >= 0) {
+        col[to] = column[k];
+        val[to++] = value[k];
+      }
+    csr_sort(to - used, col + used, val + used, work, work_val);
+    used = csr_add_up(used, used, to, col, val);
+  }
+  ptr[rows] = used;
+  memset(col + used, 0, sizeof *col * (size_t)(n - used));
+  memset(val + used, 0, sizeof *val * (size_t)(n - used));
+}
+
 // Entries (row, column, value), of which those with a column below 0 are none. Out come the rows' beginnings, columns
 // and values, columns rising within a row, the entries at one place added up; what is left of the room is 0.
 KERNEL_FUNCTION(csr)(const int64_t *sizes, const void *const *in, void *const *out) {
@@ -71,13 +108,7 @@ KERNEL_FUNCTION(csr)(const int64_t *sizes, const void *const *in, void *const *o
     const int64_t to = ptr[i];
     csr_sort(to - from, col + from, val + from, work + from, work_val + from);
     ptr[i] = used;
-    for (int64_t k = from; k < to; k++)
-      if (used > ptr[i] && col[used - 1] == col[k]) {
-        val[used - 1] += val[k];
-      } else {
-        col[used] = col[k];
-        val[used++] = val[k];
-      }
+    used = csr_add_up(used, from, to, col, val);
     from = to;
   }
   ptr[rows] = used;

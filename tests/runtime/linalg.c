@@ -292,7 +292,24 @@ static void TEST(rows)(int64_t rows, int64_t columns, int64_t n) {
   free(value), free(val), free(more), free(sum), free(row), free(column), free(col), free(work), free(ptr);
 }
 
+// The same where each row has room for 5 entries.
+static void TEST(even_rows)(void) {
+  enum { ROWS = 3, ROOM = 5 };
+  const int32_t column[ROWS * ROOM] = {4, -1, 2, 4, 0, -1, -1, -1, -1, -1, 1, 2, 3, 4, 5};
+  const REAL value[ROWS * ROOM] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const int32_t expected[] = {0, 2, 4, 1, 2, 3, 4, 5};
+  const REAL numbers[] = {5, 3, 5, 11, 12, 13, 14, 15};
+  int32_t ptr[ROWS + 1], col[ROWS * ROOM], work[ROOM];
+  REAL val[ROWS * ROOM], more[ROOM];
+  KERNEL_OF(csr_rows)((int64_t[]){ROWS * ROOM, ROWS + 1, ROOM}, (const void *[]){column, value},
+                      (void *[]){ptr, col, val, work, more});
+  EXPECT(ptr[0] == 0 && ptr[1] == 3 && ptr[2] == 3 && ptr[3] == 8);
+  for (int k = 0; k < ROWS * ROOM; k++)
+    EXPECT(col[k] == (k < 8 ? expected[k] : 0) && val[k] == (k < 8 ? numbers[k] : 0));
+}
+
 static void TEST(test_all)(void) {
+  TEST(even_rows)();
   TEST(rows)(0, 5, 0);
   TEST(rows)(3, 4, 0);
   TEST(rows)(3, 1, 9);

@@ -48,6 +48,29 @@ static void vectors(int64_t n) {
   compare("fit", 3, 3, 9 * n, n ? 9 : 0);
 }
 
+static void wides(int64_t n) {
+  static int32_t p[3][ROOM], c[3][ROOM];
+  static double x[3][ROOM], d[3][ROOM];
+  fill(u, n, 0.2);
+  fill(v, 2 * n, 0.7);
+  clear();
+  good(wide_dense(n, u, v, dense, d[0], d[1], d[2]));
+  good(wide_sparse(n, u, v, ptr, col, val, p[0], c[0], x[0], p[1], c[1], x[1], p[2], c[2], x[2]));
+  compare("wide, x x", n, n, 144 * n, -1);
+  clear();
+  good(wide_dense(n, u, v, d[0], dense, d[1], d[2]));
+  good(wide_sparse(n, u, v, p[0], c[0], x[0], ptr, col, val, p[1], c[1], x[1], p[2], c[2], x[2]));
+  compare("wide, x y", n, 2 * n, 96 * n, -1);
+  clear();
+  good(wide_dense(n, u, v, d[0], d[1], dense, d[2]));
+  good(wide_sparse(n, u, v, p[0], c[0], x[0], p[1], c[1], x[1], ptr, col, val, p[2], c[2], x[2]));
+  compare("wide, y x", 2 * n, n, 96 * n, -1);
+  clear();
+  good(wide_dense(n, u, v, d[0], d[1], d[2], dense));
+  good(wide_sparse(n, u, v, p[0], c[0], x[0], p[1], c[1], x[1], p[2], c[2], x[2], ptr, col, val));
+  compare("wide, y y", 2 * n, 2 * n, 64 * n, -1);
+}
+
 static void fields(int64_t n, int64_t m) {
   fill(u, n * m, 0.4);
   clear();
@@ -89,6 +112,8 @@ int main(void) {
   for (int64_t n = 0; n < 6; n++)
     for (int64_t m = 0; m < 8; m++)
       fields(n, m);
+  for (int64_t n = 0; n < 20; n += n < 10 ? 1 : 3)
+    wides(n);
   for (int64_t k = 0; k <= 6; k++)
     observations(k);
   return report();
