@@ -197,12 +197,12 @@ static void compare_way(Checker *k, Way w) {
     for (int r = 0; r < a.results.n; r++) {
       const int64_t n = array_count(&a.results.at[r]);
       for (int64_t i = 0; i < n; i++) {
-        if (near(&expected->results.at[r], &a.results.at[r], i, k->c->narrow))
+        if (near(&expected->results.at[r], &a.results.at[r], i, k->c->coarse))
           continue;
         if (!known)
           noise_of(k, (Called)what, &noise);
         known = true;
-        const Verdict v = noise_judge(&noise, r, i, array_float(&a.results.at[r], i), k->c->narrow);
+        const Verdict v = noise_judge(&noise, r, i, array_float(&a.results.at[r], i), k->c->coarse);
         if (v == UNDECIDED)
           k->undecided = true;
         else if (v == WRONG_VALUE) {
@@ -232,7 +232,7 @@ static void check_products(Checker *k, Verdict verdict, Called a, Arrays u, Call
     k->undecided = true;
     return;
   }
-  if (error <= (k->c->narrow ? 1e-5 : 1e-12) * magnitude + 1e-300)
+  if (error <= (k->c->coarse ? 1e-5 : 1e-12) * magnitude + 1e-300)
     return;
   Noise na, nb;
   noise_of(k, a, &na);
@@ -312,13 +312,13 @@ static void check_compositions(Checker *k) {
   for (int r = 0; r < n; r++) {
     const int64_t count = array_count(&a.at[r]);
     for (int64_t i = 0; i < count; i++) {
-      if (near(&a.at[r], &b.at[r], i, k->c->narrow))
+      if (near(&a.at[r], &b.at[r], i, k->c->coarse))
         continue;
       if (!known)
         noise_of(k, CALL_GRADIENT_JVP, &noise);
       known = true;
       const int at = k->answers[CALL_GRADIENT_JVP].results.n - n + r;
-      const Verdict v = noise_judge(&noise, at, i, array_float(&b.at[r], i), k->c->narrow);
+      const Verdict v = noise_judge(&noise, at, i, array_float(&b.at[r], i), k->c->coarse);
       if (v == UNDECIDED)
         k->undecided = true;
       else if (v == WRONG_VALUE)

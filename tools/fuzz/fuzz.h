@@ -67,6 +67,7 @@ typedef struct Case {
   int nsymbols;
   unsigned with;
   bool narrow; /* real is f32 */
+  bool coarse; /* .. or values pass through f32: they agree to its digits */
   bool rough;  /* stop_gradient and own rules: differences would say something else */
 } Case;
 

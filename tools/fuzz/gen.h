@@ -44,13 +44,13 @@ typedef struct Gen {
   Dim *symbols[MAX_SYMBOLS];
   int nsymbols;
   int names;
-  int budget;     /* of nodes */
-  double trips;   /* of the loops around */
-  double work;    /* the sum of trips, of this function */
-  int loop_depth; /* of statements that break and continue may end */
-  bool nested;    /* in a loop or branch: what is declared there is lost behind it */
-  int order;      /* derivatives used in this function */
-  bool rough;
+  int budget;         /* of nodes */
+  double trips;       /* of the loops around */
+  double work;        /* the sum of trips, of this function */
+  int loop_depth;     /* of statements that break and continue may end */
+  bool nested;        /* in a loop or branch: what is declared there is lost behind it */
+  int order;          /* derivatives used in this function */
+  bool rough, coarse; /* what the Case is to be */
 } Gen;
 
 #define NODE(g, shape, text, ...) \

@@ -195,6 +195,7 @@ static Node *make_stopped(Gen *g, Shape s, int depth) {
 static Node *make_cast(Gen *g, Shape s, int depth) {
   if (chance(g, 25)) { /* through the other kind: of f64 differences see nothing but its rounding */
     g->rough |= !g->narrow;
+    g->coarse = true;
     return NODE(g, s, g->narrow ? "f32(sin(f64($0)))" : "f64(sin(f32($0)))", real_expr(g, s, depth - 1));
   }
   return s.rank ? NULL : NODE(g, s, "(real($0) * 0.25)", int_expr(g, depth - 1));

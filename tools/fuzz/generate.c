@@ -239,5 +239,6 @@ Case *case_generate(Arena *a, uint64_t seed, uint64_t number) {
     chance(&g, 25) ? make_idiom(&g) : make_helper(&g);
   make_main(&g);
   c->rough = g.rough;
+  c->coarse = g.coarse || g.narrow;
   return c;
 }
