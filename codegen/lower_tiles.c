@@ -416,6 +416,12 @@ static void rows_of_column(Tiles *t, LLVMValueRef nrows, LLVMValueRef column) {
 }
 
 /* ---- with panels */
+static void lower_for_all_rows(Body *b, const Op *from, const Op *end) {
+  for (const Op *op = from; op != end; op = op->next)
+    if (!note_of(op->results[0])->by_row)
+      lower_ops_until(b, op, op->next);
+}
+
 static void fill_panel(Tiles *t, LLVMValueRef column) {
   Body *b = t->body;
   const Region *r = t->inner->regions[0];
@@ -430,9 +436,8 @@ static void fill_panel(Tiles *t, LLVMValueRef column) {
   l.start = t->panel_first;
   set_value(r->params[0], l.index);
   enter_cell(t, 0);
-  for (const Op *op = r->first; op != t->packed->next; op = op->next)
-    if (!note_of(op->results[0])->by_row)
-      lower_ops_until(b, op, op->next);
+  lower_for_all_rows(b, t->loop->op->regions[0]->first, t->inner);
+  lower_for_all_rows(b, r->first, t->packed->next);
   LLVMValueRef step = LLVMBuildNSWSub(b->at, l.index, t->panel_first, "");
   LLVMValueRef at = LLVMBuildInBoundsGEP2(b->at, vector_of(t, k), panel, &step, 1, "");
   LLVMBuildStore(b->at, value_code(b, t->packed->results[0]), at);
