@@ -724,6 +724,12 @@ void lower_tiles(LoopCode *l) {
     lower_rest(l, &t, rest, nrows, ncolumns);
 }
 
+/* The index itself, or moved by a number: passes/parallel.c. */
+static bool is_moved(const Value *v, const Value *index) {
+  const Op *def = v->def;
+  return v == index || (def && def->code == OP_ADD && (def->operands[0] == index || def->operands[1] == index));
+}
+
 /* A loop that is to be planned: whether the elements of an index operation of its inner loop can be copied to panels,
    if the loop comes to run in tiles. */
 bool tiles_would_pack(const Op *loop, const Op *index) {
@@ -744,7 +750,7 @@ bool tiles_would_pack(const Op *loop, const Op *index) {
     if (!is_cheap(op) || n == MAX_OPS || (op != index && op->code == OP_INDEX && op->at.checks))
       return false;
   for (int i = 1; i < index->noperands; i++)
-    if (index->operands[i] == loop_index(loop, info->nindices - 2))
+    if (is_moved(index->operands[i], loop_index(loop, info->nindices - 2)))
       return false;
   return !index->at.checks;
 }

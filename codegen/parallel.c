@@ -3,7 +3,7 @@
 #include "codegen/vector.h"
 #include "ir/build.h"
 
-enum { DEAR = 16, MIDDLING = 6, NOMINAL = 8, CALL = 64, LONGEST_NEST = 8 };
+enum { DEAR = 16, MIDDLING = 6, NOMINAL = 8, CALL = 64, LONGEST_NEST = 8, ROWS = 32, CLEAR_AND_ADD = 6 };
 
 /* ---- the loop of the function */
 static bool is_preparation(const Op *op) {
@@ -145,12 +145,29 @@ static bool add_accumulator(PartPlan *part, Module *m, Need *overhead, Need *sum
     if (!need_bound(m, t.dims[i], &dims[i]))
       return false;
   Need *work = NEW(m->arena, Need), *bytes = NEW(m->arena, Need);
-  *work = (Need){.kind = NEED_COUNT, .element_bytes = has_panel ? 3 + 2 * v->lanes : 3, .rank = t.rank, .dims = dims};
+  *work = (Need){.kind = NEED_COUNT,
+                 .element_bytes = (has_panel ? 2 * v->lanes : 0) + CLEAR_AND_ADD,
+                 .rank = t.rank,
+                 .dims = dims};
   *bytes = (Need){.kind = NEED_TENSOR, .element_bytes = kind_bytes(t.kind), .rank = t.rank, .dims = dims};
   vec_push(m->arena, overhead->parts, work);
   if (t.rank)
     vec_push(m->arena, sums->parts, bytes);
   return true;
+}
+
+/* Whole vectors: what is left over of a block would run in scalars.  A product of matrices copies what all rows read
+   for each block anew. */
+static int multiple_of(const Op *loop) {
+  const int n = loop->at.loop->nindices;
+  if (!op_note(loop)->vector || n > 2)
+    return 1;
+  if (n == 1)
+    return op_note(loop)->vector->lanes;
+  for (const Op *op = loop->regions[0]->first; op; op = op->next)
+    if (op->code == OP_LOOP)
+      return ROWS;
+  return 1;
 }
 
 PartPlan *part_plan(FuncStorage *f) {
@@ -161,13 +178,12 @@ PartPlan *part_plan(FuncStorage *f) {
   PartPlan *part = NEW(m->arena, PartPlan);
   Need *overhead = NEW(m->arena, Need), *sums = NEW(m->arena, Need);
   overhead->kind = sums->kind = NEED_SUM;
-  *part = (PartPlan){.loop = loop, .overhead = overhead, .sums = sums, .multiple = 1};
+  *part = (PartPlan){.loop = loop, .overhead = overhead, .sums = sums};
   part->result = NEW_ARRAY(m->arena, int, f->func->nresults);
   for (int i = 0; i < f->func->nresults; i++)
     part->result[i] = f->func->body->yields[i]->index;
   part->work = work_of(m, loop);
-  if (op_note(loop)->vector && loop->at.loop->nindices == 1)
-    part->multiple = op_note(loop)->vector->lanes;
+  part->multiple = multiple_of(loop);
   for (int i = 0; i < loop->at.loop->naccs; i++)
     if (!add_accumulator(part, m, overhead, sums, loop_acc(loop, i)))
       return NULL;

@@ -22,7 +22,7 @@ typedef struct PartPlan {
   const Need *work;     /* of one iteration, in operations */
   const Need *overhead; /* of one block, in operations */
   const Need *sums;     /* bytes of a block's accumulators */
-  int multiple;         /* blocks are a multiple of so many iterations long: those of a vector */
+  int multiple;         /* blocks are a multiple of so many iterations long */
 } PartPlan;
 
 /* NULL where f is not such a function as the pass makes, or cannot be run in blocks. */
