@@ -11,7 +11,7 @@
 #include "passes/passes_internal.h"
 #include "passes/rename.h"
 
-enum { MAX_BACK = 12, MAX_PATH = 6, LARGE = 20000 };
+enum { MAX_BACK = 12, MAX_PATH = 6, LARGE = 20000, CONE_SLOTS = 512 };
 
 typedef struct Known {
   Number number;
@@ -89,19 +89,41 @@ bool op_is_expensive(const Op *op) {
   }
 }
 
-/* True if computing v in B, from what is around B, takes something expensive. */
-static bool cone_is_expensive(const Keep *k, const Value *v, int depth) {
+/* What a value is computed of, each looked at once: paths through shared operands are exponentially many. */
+typedef struct Cone {
+  const Keep *k;
+  const Value *seen[CONE_SLOTS]; /* by uid, the next free slot */
+  int n;
+} Cone;
+
+/* False where v has been seen, or the cone is too large to go on. */
+static bool cone_enters(Cone *c, const Value *v) {
+  unsigned at = v->uid % CONE_SLOTS;
+  for (; c->seen[at]; at = (at + 1) % CONE_SLOTS)
+    if (c->seen[at] == v)
+      return false;
+  c->seen[at] = v;
+  return ++c->n < CONE_SLOTS / 2;
+}
+
+static bool cone_has_expensive(Cone *c, const Value *v, int depth) {
   const Op *op = v->def;
-  if (!op || depth == 0 || value_is_outside(v, op_b(k)->regions[0]) || map_get(&k->kept, v))
+  if (!op || depth == 0 || value_is_outside(v, op_b(c->k)->regions[0]) || map_get(&c->k->kept, v))
     return false;
   if (op_is_expensive(op))
     return true;
-  if (op->code == OP_INDEX) /* a load, whatever its index */
+  if (op->code == OP_INDEX || c->n >= CONE_SLOTS / 2 || !cone_enters(c, v)) /* a load, whatever its index */
     return false;
   for (int i = 0; i < op->noperands; i++)
-    if (cone_is_expensive(k, op->operands[i], depth - 1))
+    if (cone_has_expensive(c, op->operands[i], depth - 1))
       return true;
   return false;
+}
+
+/* True if computing v in B, from what is around B, takes something expensive. */
+static bool cone_is_expensive(const Keep *k, const Value *v) {
+  Cone c = {.k = k};
+  return cone_has_expensive(&c, v, 40);
 }
 
 /* ---- keeping */
@@ -193,7 +215,7 @@ static bool keep_value(Keep *k, Value *v, Value *u) {
 
 /* v is used by something that A has not: it is at the frontier. */
 static bool frontier(Keep *k, Value *v) {
-  if (map_get(&k->kept, v) || !cone_is_expensive(k, v, 40))
+  if (map_get(&k->kept, v) || !cone_is_expensive(k, v))
     return false;
   Value *u = known_as(k, v);
   return u && keep_value(k, v, u);
