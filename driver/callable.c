@@ -76,7 +76,7 @@ static const Export *part_of(const Module *m, const Export *e, ExportPart part) 
   for (const Export *x = m->exports; x; x = x->next)
     if (x->cut.sizes == e->cut.sizes && x->part == part)
       return x;
-  internal_error("'%s' lacks a part", e->symbol);
+  return NULL;
 }
 
 /* The arguments of a part: the whole's sizes, those that are computed, the whole's inputs, and `more`. */
@@ -105,6 +105,10 @@ int callable_call_part(Callable *c, Arena *arena, const Export *e, const Array *
                        size_t message_size) {
   const Export *forward = part_of(c->module, e, PART_FORWARD), *backward = part_of(c->module, e, PART_BACKWARD);
   Func *sizes = e->cut.sizes;
+  if (!forward || !backward) {
+    snprintf(message, message_size, "the other parts that it goes with are missing");
+    return EVAL_UNABLE;
+  }
   const int ninputs = sizes->body->nparams, ntape = e->cut.n,
             nseeds = backward->func->body->nparams - ninputs - sizes->nresults - ntape;
   Array *computed = NEW_ARRAY(arena, Array, sizes->nresults + 1);
