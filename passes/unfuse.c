@@ -4,7 +4,9 @@
    other, the product is summed along its rows, and the functions run over what it gave.  The same holds for additions
    to accumulators.  Where the lanes' elements lie side by side one loop is as good.
 
-   Only for loops that no other parallel loop is around: what is inside of one may run in that one's vectors. */
+   Only for loops that no other parallel loop is around: what is inside of one may run in that one's vectors.  And only
+   where the loop stacks something itself, so that the product's stack is not what makes the memory grow: a sum over all
+   pairs keeps none of them. */
 #include "ir/raw.h"
 #include "passes/passes_internal.h"
 
@@ -165,12 +167,19 @@ static bool unfuse_loop(Func *f, Op *loop) {
   return any;
 }
 
+static bool stacks(const LoopInfo *info) {
+  for (int i = 0; i < info->nouts; i++)
+    if (info->outs[i] == OUT_STACK)
+      return true;
+  return false;
+}
+
 static bool unfuse_region(Func *f, Region *r) {
   bool any = false;
   for (Op *op = r->first; op; op = op->next) {
     const LoopInfo *info = op->code == OP_LOOP ? op->at.loop : NULL;
     if (info && info->nindices && !info->ncarries) {
-      any |= unfuse_loop(f, op);
+      any |= stacks(info) && unfuse_loop(f, op);
       continue;
     }
     for (int i = 0; i < op->nregions; i++)
