@@ -9,7 +9,7 @@
 #   %gradbench    the tool for GradBench (feature `gradbench`: it is built)
 #   %python       the Python that runs lit  %shared       the folder of shared inputs (feature `shared`)
 #   FileCheck, not, diff, count             %s %t %S %T   as in lit
-# Features: shared, gradbench, cxx, lbfgs, mpfr, x86-64, avx2, valgrind, qemu-aarch64, asan, quick (under `make check`; REQUIRES: !quick keeps a slow test out).
+# Features: shared, gradbench, cxx, lbfgs, mpfr, x86-64, avx2, valgrind, tsan, qemu-aarch64, qemu-x86-64, asan, quick (under `make check`; REQUIRES: !quick keeps a slow test out).
 
 import glob
 import os

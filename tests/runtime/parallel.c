@@ -1,7 +1,8 @@
 // RUN: %cc %s -o %t %libs -lpthread && %t
 // RUN: %if valgrind && !asan %{ valgrind -q --error-exitcode=9 --leak-check=full %t quick %}
-// RUN: %if tsan && !asan %{ %cc -fsanitize=thread -g %s %root/runtime/pool.c %root/runtime/threads.c
-// %root/runtime/status.c %root/runtime/workspace.c %root/runtime/growing.c -o %t-tsan -lpthread && %t-tsan quick %}
+// RUN: cd %root/runtime
+// RUN: %if tsan && !asan %{ %cc -fsanitize=thread -g %s pool.c threads.c status.c workspace.c growing.c -o %t-tsan %}
+// RUN: %if tsan && !asan %{ %t-tsan quick %}
 // Parallel calls: every block once, each lane its own workspace, failures, callers side by side, what a block pushes,
 // nesting, release, fork.
 #define _DEFAULT_SOURCE
