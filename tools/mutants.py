@@ -108,7 +108,7 @@ def fit(root, mutants, compiler):
     bad = []
     for m in mutants:
         text, old = open(os.path.join(root, m.file)).read(), "\n".join(m.old)
-        flags = "-std=c11 -Wall -Wextra -Wpedantic -Werror -O1 -I. -Ibuild -fsyntax-only -x c -".split()
+        flags = "-std=c11 -Wall -Wextra -Wpedantic -Werror -O1 -I. -Ibuild -S -o /dev/null -x c -".split()
         good = text.count(old) == 1
         if good and compiler:
             planted = text.replace(old, "\n".join(m.new))
