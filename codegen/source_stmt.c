@@ -198,6 +198,8 @@ static void stmt_call(SourceWriter *s, const Op *op) {
   for (int i = 0; i < op->noperands; i++)
     args[i] = source_value(s, op->operands[i]);
   s->needs_linalg |= func_is_kernel(f);
+  if (func_is_kernel(f) && source_declares_sizes(f)) /* its results' sizes are no sizes of what it is given */
+    source_fail(s, op->loc, "rows of a sparse matrix that differ in length cannot be written as source");
   const bool declared = nsizes && !f->is_extern && source_declares_sizes(f);
   for (int i = 0; i < nsizes && declared; i++)
     if (source_size_class(s, size_of_value(s->module, op->operands[i])) != SIZE_EXACT)
