@@ -77,7 +77,7 @@ LLVMValueRef skip_idle(LoopCode *l, const Idle *idle); /* where the loop begins;
 void leave_if_idle(LoopCode *l, const Idle *idle, const Level *level);
 void finish_idle(LoopCode *l, const Idle *idle, const Level *level); /* after the loop */
 
-/* ---- lower_tiles.c */
+/* ---- lower_tiles.c, find_tiles.c */
 /* Whether the levels from this one on are better run as tiles; and these so. */
 bool runs_as_tiles(const LoopCode *l, int level);
 void lower_tiles(LoopCode *l);
