@@ -83,13 +83,13 @@ static bool plan_made(Plan *p, const Value *v) {
   if (!s || s->kind != STORAGE_OWN)
     return s && s->kind == STORAGE_FILL;
   const Place *place = place_of(s);
-  if (place->kind == PLACE_SLOT && place->loop == p->loop) {
+  while (place->kind == PLACE_SLOT && place->loop != p->loop) /* a slot of a slot lies as that does */
+    place = place_of(note_of(place->loop->results[place->number])->storage);
+  if (place->kind == PLACE_SLOT) {
     note->layout = LAYOUT_STRIDED;
     note->lane_stride = type_count(p->f->module, place->type);
     return true;
   }
-  if (place->kind == PLACE_SLOT)
-    return true;
   return place->kind == PLACE_WORK && !place->twin && !place->is_twin;
 }
 
