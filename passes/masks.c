@@ -295,23 +295,27 @@ static void masks_region(Masks *m, Region *r) {
     masks_op(m, op);
 }
 
+typedef struct Assumption {
+  Activity *a;
+  bool plain;
+} Assumption;
 static void assume(Op *op, void *arg) {
-  Masks *m = arg;
+  const Assumption *all = arg;
   const Region *body = op->code == OP_LOOP ? op->regions[0] : op->code == OP_WHILE ? op->regions[1] : NULL;
   for (int i = 0; body && i < body->nparams; i++)
-    if (m->changed)
-      activity_set(m->a, body->params[i], ASSUMED);
+    if (all->plain)
+      activity_set(all->a, body->params[i], ASSUMED);
     else
-      activity_clear(m->a, body->params[i], ASSUMED);
+      activity_clear(all->a, body->params[i], ASSUMED);
 }
 
 void activity_masks(Activity *a, Func *f, const bool *plain_results) {
   Masks m = {.a = a, .module = f->module, .changed = true};
-  region_walk(f->body, assume, &m);
+  region_walk(f->body, assume, &(Assumption){.a = a, .plain = true});
   for (int sweeps = 0; m.changed; sweeps++) {
     m.changed = false;
     if (sweeps == MAX_SWEEPS)
-      region_walk(f->body, assume, &m);
+      region_walk(f->body, assume, &(Assumption){.a = a, .plain = false});
     activity_clear_all(a, PLAIN);
     for (unsigned i = 0; m.pieces && i < a->cap; i++)
       m.pieces[i] = 0;

@@ -144,7 +144,7 @@ static Number number_of_loop(const Numbering *n, const Value *v) {
   return with_number(number, number_of_value(n, body(op)->yields[v->index - info->naccs]));
 }
 
-static uint64_t attribute(const Op *op) {
+uint64_t op_attribute(const Op *op) {
   uint64_t bits = 0;
   if (op->code == OP_CONST && kind_is_float(op->results[0]->type.kind))
     memcpy(&bits, &op->at.f, sizeof bits);
@@ -170,7 +170,7 @@ static Number number_of_result(const Numbering *n, const Value *v) {
   if (op->code == OP_INDEX)
     return is_element_of_a(n, op) ? number_of_element(n, op)
                                   : number_of_indexed(n, op->operands[0], op->noperands - 1, op->operands + 1);
-  Number number = with(with(begin((uint64_t)op->code), attribute(op)), (uint64_t)v->type.kind);
+  Number number = with(with(begin((uint64_t)op->code), op_attribute(op)), (uint64_t)v->type.kind);
   if (op->code == OP_SIZE)
     return with_number(number, number_of_size(n, op->at.size));
   for (int i = 0; i < v->type.rank; i++)
@@ -186,7 +186,7 @@ Number number_of_value(const Numbering *n, Value *v) {
   if (n->step && v == n->step)
     return with(begin(TAG_INDEX), 0);
   if (value_is_outside(v, body(n->a)) && value_is_outside(v, body(n->b)))
-    return value_is_const(v) ? with(with(begin((uint64_t)OP_CONST), attribute(v->def)), (uint64_t)v->type.kind)
+    return value_is_const(v) ? with(with(begin((uint64_t)OP_CONST), op_attribute(v->def)), (uint64_t)v->type.kind)
                              : with(begin(TAG_OUTSIDE), v->uid);
   if (v->note)
     return *(Number *)v->note;

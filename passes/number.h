@@ -19,6 +19,8 @@ typedef struct Numbering {
 static inline bool number_equal(Number p, Number q) {
   return p.x == q.x && p.y == q.y;
 }
+/* What tells two operations of one code and equal operands apart, but for sizes and checks of indices. */
+uint64_t op_attribute(const Op *op);
 /* Forgets what the values of a body were numbered. */
 void numbers_reset(const Region *r);
 /* v: of A's body, of B's body, or from around both. */

@@ -3,8 +3,7 @@
    norm(x) * norm(x) is a square of one value, here and to the derivatives.  Loops that stack are left to fusion: to
    keep a tensor may cost more than to make it again. */
 #include "passes/share.h"
-#include "passes/passes_internal.h"
-#include <string.h>
+#include "passes/number.h"
 
 enum { BUCKETS = 256 };
 
@@ -31,15 +30,9 @@ static uint64_t mix(uint64_t h, uint64_t x) {
   return h ^ (h >> 32);
 }
 
+/* With the checks of indices: a loop that has been run may have ended the call where another would not. */
 static uint64_t attribute(const Op *op) {
-  uint64_t bits = 0;
-  if (op->code == OP_CONST && kind_is_float(op->results[0]->type.kind))
-    memcpy(&bits, &op->at.f, sizeof bits);
-  else if (op->code == OP_CONST || op->code == OP_POWI || op->code == OP_POLYGAMMA)
-    bits = (uint64_t)op->at.i;
-  else if (op->code == OP_INDEX || op->code == OP_UPDATE)
-    bits = op->at.checks;
-  return bits;
+  return op->code == OP_INDEX || op->code == OP_UPDATE ? op->at.checks : op_attribute(op);
 }
 
 /* The loop's shape and what it reads from outside, mixed into *hash; false where it may not be shared. */
