@@ -1,7 +1,8 @@
 // The kernels of linear algebra, from one text for each float kind and level of processors: linalg_f64.c and its like
-// define REAL, EPSILON, KERNEL_FUNCTION (how a kernel is declared) and STRIP_VECTORS (1, or 3 where there are 16
-// registers of 32 bytes), and include this. Here are the products that the rest is made of; the kernels stand in
-// linalg_factor.h, linalg_orthogonal.h, linalg_eigen.h, linalg_exponential.h and linalg_sparse.h.
+// define REAL, EPSILON, LAPACK (the name of LAPACK's function), KERNEL_FUNCTION (how a kernel is declared) and
+// STRIP_VECTORS (1, or 3 where there are 16 registers of 32 bytes), and include this. Here are the products that the
+// rest is made of; the kernels stand in linalg_lapack.h, linalg_factor.h, linalg_orthogonal.h, linalg_eigen.h,
+// linalg_exponential.h and linalg_sparse.h.
 //
 // Matrices are row-major; `ld` is the distance from one row to the next.
 #include <float.h>
@@ -132,10 +133,11 @@ static REAL scale_for(REAL most) {
   return (REAL)ldexp(1, -exponent);
 }
 
-// -- Products of matrices
-// ----------------------------------------------------------------------------------------------- C += alpha A B goes
-// by strips of the columns of B, STRIP or LANES wide, DEEP rows at a time: a strip is copied together, and serves TILE
-// rows of A at once. Sums are variables of their own, so that they stay in registers.
+#include "linalg_lapack.h"
+
+// -- Products of matrices --------------------------------------------------------------------------------------------
+// C += alpha A B goes by strips of the columns of B, STRIP or LANES wide, DEEP rows at a time: a strip is copied
+// together, and serves TILE rows of A at once. Sums are variables of their own, so that they stay in registers.
 
 enum { TILE = 4, STRIP = STRIP_VECTORS * LANES, DEEP = 128 };
 
@@ -243,6 +245,8 @@ static void add_columns(int64_t m, int64_t width, const REAL *b, int64_t ldb, co
 // C += alpha A B, for C of m rows and n columns; element (i, p) of A is a[i * ar + p * ac].
 static void add_product(int64_t m, int64_t n, int64_t k, REAL alpha, const REAL *a, int64_t ar, int64_t ac,
                         const REAL *b, int64_t ldb, REAL *c, int64_t ldc) {
+  if ((ac == 1 || ar == 1) && linked_product(m, n, k, alpha, a, ac == 1 ? ar : ac, ac != 1, b, ldb, 0, c, ldc))
+    return;
   for (int64_t p = 0; p < k; p += DEEP) {
     Product t = {.depth = k - p < DEEP ? k - p : DEEP, .alpha = alpha, .a = a + p * ac, .ar = ar, .ac = ac, .ldc = ldc};
     int64_t j = 0;
@@ -266,6 +270,8 @@ static void multiply(int64_t n, const REAL *a, const REAL *b, REAL *c) {
 // C += alpha A B^T: rows of A and B are contiguous.
 static void add_product_transposed(int64_t m, int64_t n, int64_t k, REAL alpha, const REAL *a, int64_t lda,
                                    const REAL *b, int64_t ldb, REAL *c, int64_t ldc) {
+  if (linked_product(m, n, k, alpha, a, lda, 0, b, ldb, 1, c, ldc))
+    return;
   for (int64_t i = 0; i < m; i++) {
     const REAL *x = a + i * lda;
     int64_t j = 0;

@@ -110,8 +110,12 @@ KERNEL_FUNCTION(eigh)(const int64_t *sizes, const void *const *in, void *const *
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j <= i; j++)
       a[i * n + j] = a[j * n + i] = given[i * n + j] * scale;
+  copy(n * n, a, z);
   *info = 1;
-  if (isfinite((double)most)) {
+  const int64_t linked = isfinite((double)most) ? linked_eigh(n, d, z, a, e) : -1;
+  if (linked >= 0) {
+    *info = linked;
+  } else if (isfinite((double)most)) {
     tridiagonalise(n, a, d, e, e + n);
     form_basis(n, a, z);
     *info = ql(n, d, e, z);

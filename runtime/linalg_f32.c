@@ -1,5 +1,6 @@
 // The kernels of linear algebra for f32. On x86-64 they are there twice, and the processor decides.
 #define REAL float
+#define LAPACK(name) s##name##_
 #define EPSILON FLT_EPSILON
 #define STRIP_VECTORS 1
 #define KERNEL_FUNCTION(name) static void plain_##name

@@ -9,6 +9,7 @@
 #endif
 
 #define REAL float
+#define LAPACK(name) s##name##_
 #define EPSILON FLT_EPSILON
 #define STRIP_VECTORS 3
 #define KERNEL_FUNCTION(name) \

@@ -9,6 +9,7 @@
 #endif
 
 #define REAL double
+#define LAPACK(name) d##name##_
 #define EPSILON DBL_EPSILON
 #define STRIP_VECTORS 3
 #define KERNEL_FUNCTION(name) \

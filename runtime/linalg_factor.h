@@ -32,6 +32,11 @@ KERNEL_FUNCTION(cholesky)(const int64_t *sizes, const void *const *in, void *con
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < n; j++)
       l[i * n + j] = j <= i ? a[i * n + j] : 0;
+  const int64_t linked = linked_cholesky(n, l);
+  if (linked >= 0) {
+    *info = linked;
+    return;
+  }
   for (int64_t j = 0; j < n && !*info; j += BLOCK) {
     const int64_t width = n - j < BLOCK ? n - j : BLOCK;
     // The upper part of the diagonal block must stay 0: its rows get what is left of the diagonal only.

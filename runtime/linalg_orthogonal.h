@@ -27,9 +27,11 @@ static void reflect_columns(int64_t n, int64_t m, int64_t k, int64_t first, REAL
     add_scaled(width, -tau * a[i * m + k], work, a + i * m + first);
 }
 
-// Q (in place of the n x m matrix, n >= m) with orthonormal columns, R upper triangular. work: 2 m.
+// Q (in place of the n x m matrix, n >= m) with orthonormal columns, R upper triangular. work: (1 + LAPACK_BLOCK) m.
 static void qr_factor(int64_t n, int64_t m, REAL *q, REAL *r, REAL *work) {
   REAL *tau = work, *row = work + m;
+  if (linked_qr(n, m, q, r, work))
+    return;
   for (int64_t k = 0; k < m; k++) {
     tau[k] = reflection(n - k, q + k * m + k, m);
     reflect_columns(n, m, k, k + 1, tau[k], q, row);
@@ -124,6 +126,13 @@ KERNEL_FUNCTION(svd)(const int64_t *sizes, const void *const *in, void *const *o
   const REAL *a = in[0];
   for (int64_t i = 0; i < n * m; i++)
     u[i] = a[i] * scale;
+  const int64_t linked = isfinite((double)most) ? linked_svd(n, m, u, s, g, w, work) : -1;
+  if (linked >= 0) {
+    *info = linked;
+    for (int64_t i = 0; i < m; i++)
+      s[i] /= scale;
+    return;
+  }
   qr_factor(n, m, u, g, work);
   set_identity(m, w);
   *info = 1;

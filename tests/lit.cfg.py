@@ -87,6 +87,9 @@ if any(os.path.isfile(os.path.join(folder, "lbfgs.h")) for folder in ["/usr/incl
 if any(os.path.isfile(os.path.join(folder, "mpfr.h")) for folder in ["/usr/include", "/usr/local/include"]):
     config.available_features.add("mpfr")
 
+if compiler and os.path.isabs(subprocess.run([compiler, "-print-file-name=liblapack.so"], capture_output=True, text=True).stdout.strip()):
+    config.available_features.add("lapack")
+
 # Processors.
 if platform.machine() == "x86_64":
     config.available_features.add("x86-64")

@@ -33,6 +33,9 @@ has_llvm_tool() {
   [ -x "$(sh "$(dirname "$0")/find-llvm.sh" bindir)/$1" ] || has "$1-19" || has "$1"
 }
 
+# has_library NAME: what -lNAME names.
+has_library() { [ "$("${CC:-cc}" -print-file-name="lib$1.so")" != "lib$1.so" ]; }
+
 has_lit() { sh "$(dirname "$0")/find-llvm.sh" lit; }
 
 collect() {
@@ -53,6 +56,7 @@ collect() {
       need llvm-19-tools has_lit
       need libmpfr-dev has_header mpfr.h
       need g++ has c++
+      need liblapack-dev has_library lapack
       need file has file
       ;;
     format)

@@ -150,7 +150,8 @@ static void TEST(cholesky_adjoint)(int64_t n, const REAL *l) {
 
 static void TEST(symmetric)(int64_t n) {
   REAL *r = TEST(fresh)(n * n, 1), *s = TEST(fresh)(n * n, 0), *given = TEST(fresh)(n * n, 0);
-  REAL *l = TEST(fresh)(n * n, 0), *work = TEST(fresh)(n * n, 0), *more = TEST(fresh)(3 * n, 0), *w = TEST(fresh)(n, 0);
+  REAL *l = TEST(fresh)(n * n, 0), *work = TEST(fresh)(3 * n * n, 0), *more = TEST(fresh)(11 * n, 0),
+       *w = TEST(fresh)(n, 0);
   int64_t info;
   KERNEL_OF(product_nt)((int64_t[]){n, n, n}, (const void *[]){r, r}, (void *[]){s});
   for (int64_t i = 0; i < n; i++)
@@ -189,7 +190,7 @@ static void TEST(symmetric)(int64_t n) {
 // kind 0: random; 1: with a column twice and one of zeros; 2: near the ends of the range of numbers.
 static void TEST(rectangular)(int64_t n, int64_t m, int kind) {
   REAL *a = TEST(fresh)(n * m, 1), *q = TEST(fresh)(n * m, 0), *r = TEST(fresh)(m * m, 0), *s = TEST(fresh)(m, 0);
-  REAL *w = TEST(fresh)(m * m, 0), *work = TEST(fresh)(2 * m, 0);
+  REAL *w = TEST(fresh)(6 * m * m, 0), *work = TEST(fresh)(33 * m, 0);
   const double scale = kind == 2 ? (double)(sizeof(REAL) == 4 ? 1e30 : 1e300) : 1;
   int64_t info;
   for (int64_t i = 0; i < n; i++) {
