@@ -87,6 +87,27 @@ static const char *quoted(Arena *arena, const char *name) {
   return name[0] == '\'' || name[0] == '<' || strchr(name, ' ') ? name : arena_printf(arena, "'%s'", name);
 }
 
+/* Whether `word` stands before the text of `length` bytes, with white space between; *length becomes where it begins.
+ */
+static bool comes_after(const char *text, size_t *length, const char *word) {
+  size_t end = *length;
+  while (end && strchr(" \t\r\n", text[end - 1]))
+    end--;
+  size_t n = strlen(word);
+  if (end == *length || end < n || memcmp(text + end - n, word, n) != 0)
+    return false;
+  *length = end - n;
+  return true;
+}
+
+/* `export fn f(..)`: an export names a function that is written elsewhere, or holds one without a name. */
+static void mend_export(ParseState *s, DiagMessage *m) {
+  size_t before = (size_t)(s->token - s->source->text);
+  if (comes_after(s->source->text, &before, "fn") && comes_after(s->source->text, &before, "export"))
+    diag_mend(s->diag, m, "write fn %.*s(..) .., and after it export %.*s;", (int)s->token_bytes, s->token,
+              (int)s->token_bytes, s->token);
+}
+
 void report_syntax_error(ParseState *s, Range at, const char **wanted, int n) {
   if (brackets_hide_errors(s))
     return;
@@ -103,7 +124,9 @@ void report_syntax_error(ParseState *s, Range at, const char **wanted, int n) {
     diag_error(s->diag, at, "unexpected end of file%s", list);
   else {
     bool is_long = s->token_bytes > QUOTED_MAX;
-    diag_error(s->diag, at, "unexpected '%.*s%s'%s", is_long ? QUOTED_MAX : (int)s->token_bytes, s->token,
-               is_long ? ".." : "", list);
+    DiagMessage *m = diag_error(s->diag, at, "unexpected '%.*s%s'%s", is_long ? QUOTED_MAX : (int)s->token_bytes,
+                                s->token, is_long ? ".." : "", list);
+    if (!is_long)
+      mend_export(s, m);
   }
 }
