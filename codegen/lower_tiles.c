@@ -102,6 +102,7 @@ static void lower_step(Tiles *t) {
   }
   lower_cells(t, r->first, NULL);
   for (int cell = 0; cell < ncells(t); cell++) {
+    recall(t->loop->op->regions[0], cell); /* what is summed may have been made outside of the sum */
     recall(r, cell);
     for (int i = 0; i < t->inner->nresults; i++) {
       LLVMValueRef x = vector_value(b, r->yields[i]);
