@@ -220,7 +220,16 @@ void lanes_copy(Body *b, const Value *x, Lanes to);
 LLVMValueRef lanes_offset(Body *b, const Value *x, int n, Value *const *idx, uint64_t checks);
 void vector_index(Body *b, const Op *op);
 void vector_acc_add(Body *b, const Op *op);
-LLVMValueRef vector_sum(Body *b, Kind k, LLVMValueRef x); /* of the lanes */
+/* Panels of the loop that runs in vectors: whether they are small enough, NULL: they are; before it, and behind it. */
+LLVMValueRef panels_fit(Body *b, const struct VectorLoop *v);
+void panels_clear(Body *b);
+void panels_sum(Body *b);
+void panel_acc_add(Body *b, const struct Panel *p, LLVMValueRef offset, LLVMValueRef x);
+LLVMValueRef vector_sum(Body *b, Kind k, LLVMValueRef x); /* of the elements of any vector */
+/* n elements from `first` on. */
+LLVMValueRef vector_part_of(Body *b, LLVMValueRef x, int first, int n);
+/* Adds the lanes' sum to an element of an accumulator of the loop. */
+void vector_add_sum(Body *b, const Value *handle, LLVMValueRef offset, LLVMValueRef x);
 LLVMValueRef vector_indices(Body *b, LLVMValueRef first); /* of the lanes */
 LLVMValueRef vector_reduced(Body *b, OutKind out, Kind k, LLVMValueRef x);
 void vector_store_out(Body *b, const Op *op, int out); /* the lanes' scalars, in a stack */

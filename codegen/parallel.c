@@ -137,16 +137,14 @@ static const Need *work_of(Module *m, const Op *loop) {
 static bool add_accumulator(PartPlan *part, Module *m, Need *overhead, Need *sums, const Value *handle) {
   const Type t = handle->type;
   const VectorLoop *v = op_note(part->loop)->vector;
-  bool has_panel = false;
-  for (int i = 0; v && i < v->panels.n; i++)
-    has_panel |= v->panels.at[i].handle == handle;
+  const bool has_panel = v && vector_panel(v, handle);
   Bound *dims = NEW_ARRAY(m->arena, Bound, t.rank);
   for (int i = 0; i < t.rank; i++)
     if (!need_bound(m, t.dims[i], &dims[i]))
       return false;
   Need *work = NEW(m->arena, Need), *bytes = NEW(m->arena, Need);
   *work = (Need){.kind = NEED_COUNT,
-                 .element_bytes = (has_panel ? 2 * v->lanes : 0) + CLEAR_AND_ADD,
+                 .element_bytes = (has_panel ? 2 * panel_lanes(v) : 0) + CLEAR_AND_ADD,
                  .rank = t.rank,
                  .dims = dims};
   *bytes = (Need){.kind = NEED_TENSOR, .element_bytes = kind_bytes(t.kind), .rank = t.rank, .dims = dims};

@@ -46,6 +46,7 @@ struct Place {
   int slot;             /* ROOM_PLANNED: of the plan */
   int frame_bytes;      /* ROOM_FRAME */
   int lanes;            /* WORK: holds so many tensors, element by element: codegen/vector.h; 0: one */
+  int most_bytes;       /* WORK: no more room is wanted, however large the tensors are; 0: as much as they are */
   LLVMValueRef address; /* while code is made */
 };
 

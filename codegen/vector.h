@@ -19,7 +19,7 @@ enum { STEP_UNKNOWN = INT32_MIN }; /* ValueNote.step: what an index grows by fro
 typedef struct Panel {
   const Value *handle;
   Place *place; /* NULL: a scalar accumulator */
-  LLVMValueRef address;
+  LLVMValueRef address; /* while its loop's code is made */
 } Panel;
 
 struct VectorLoop {
@@ -30,6 +30,7 @@ struct VectorLoop {
   bool overlaps; /* the last vector begins early enough to be whole, and adds nothing for lanes that were done before;
                     else what is left over runs in scalars.  For loops that run often, which may be short */
   /* while its code is made */
+  bool no_panels;     /* in the form for accumulators that are too large */
   LLVMValueRef first; /* the index of lane 0 */
   LLVMValueRef mask;  /* lanes that are live; NULL: all */
   LLVMValueRef fresh; /* lanes that have not been done before; NULL: all */
@@ -38,5 +39,10 @@ struct VectorLoop {
 /* Chooses loops; between storage_analyse and workspace_plan.  bits: the width of the processor's vectors. */
 void vector_plan(FuncStorage *f, int bits);
 bool vector_is_varying(const Value *v);
-Panel *vector_panel(VectorLoop *v, const Value *handle); /* NULL: none */
+/* ---- vector_panel.c */
+Panel *vector_panel(const VectorLoop *v, const Value *handle); /* NULL: none */
+int panel_lanes(const VectorLoop *v);
+/* Whether a panel for the accumulator is worth its room, and gives it one. */
+bool panel_pays(const FuncStorage *f, const Op *loop, const Value *handle);
+void panel_add(FuncStorage *f, VectorLoop *v, const Value *handle);
 #endif

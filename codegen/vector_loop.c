@@ -2,8 +2,6 @@
 #include "codegen/loop_code.h"
 #include "ir/build.h"
 
-enum { FRAME_PANEL = 64 };
-
 static void set_lanes(Body *b, bool on) {
   b->unit->lanes = on ? b->vector->lanes : 0;
 }
@@ -202,35 +200,6 @@ void vector_loop(Body *b, const Op *op) {
 }
 
 /* ---- the loop itself */
-static void clear_panels(Body *b) {
-  Unit *u = b->unit;
-  for (int i = 0; i < b->vector->panels.n; i++) {
-    Panel *p = &b->vector->panels.at[i];
-    const Type t = p->handle->type;
-    const int bytes = kind_bytes(t.kind) * b->vector->lanes;
-    if (!p->place)
-      p->address = entry_alloca(b, memory_type(u, t.kind), b->vector->lanes, FRAME_PANEL, "");
-    else
-      p->address = address_of(b, p->place);
-    LLVMValueRef size = LLVMBuildNSWMul(b->at, count_code(b, t), const_i64(u, bytes), "");
-    LLVMBuildMemSet(b->at, p->address, LLVMConstInt(u->i8, 0, false), size, FRAME_PANEL);
-  }
-}
-
-static void add_panels(Body *b) {
-  for (int i = 0; i < b->vector->panels.n; i++) {
-    const Panel *p = &b->vector->panels.at[i];
-    const Kind k = p->handle->type.kind;
-    const Lanes panel = {.layout = LAYOUT_LANES, .base = p->address};
-    CountedLoop l;
-    counted_begin(b, &l, count_code(b, p->handle->type), "panel");
-    LLVMValueRef at = element_address(b, k, value_code(b, p->handle), l.index);
-    LLVMValueRef sum = vector_sum(b, k, lanes_load(b, k, panel, l.index));
-    store_element(b, k, arithmetic(b, OP_ADD, k, load_element(b, k, at, NULL), sum, b->unit->fast_reduce), at, NULL);
-    counted_end(b, &l);
-  }
-}
-
 /* The lanes of a running reduction become one, halves with halves. */
 LLVMValueRef vector_reduced(Body *b, OutKind out, Kind k, LLVMValueRef x) {
   Unit *u = b->unit;
@@ -307,7 +276,7 @@ static void vector_iteration(Body *b, const Op *op, LLVMValueRef *state, const i
   region_pop(b, mark);
 }
 
-LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRef **reductions) {
+static LLVMValueRef vector_steps(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRef **reductions) {
   Unit *u = b->unit;
   const LoopInfo *info = op->at.loop;
   VectorLoop *v = op_note(op)->vector;
@@ -324,7 +293,7 @@ LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRe
   b->plain_loops = true;
   b->vector = v;
   v->mask = NULL;
-  clear_panels(b);
+  panels_clear(b);
   for (int i = 0; i < info->nouts; i++) {
     state_of[i] = -1;
     if (!reductions[i])
@@ -359,7 +328,7 @@ LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRe
     LLVMAddIncoming(phis[i], &state[i], &from[1], 1);
   LLVMBuildBr(b->at, header);
   begin_block(b, leave);
-  add_panels(b);
+  panels_sum(b);
   LLVMValueRef *sums = NEW_ARRAY(u->arena, LLVMValueRef, info->nouts + 1);
   for (int i = 0; i < info->nouts; i++)
     if (state_of[i] >= 0) {
@@ -382,4 +351,40 @@ LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRe
   LLVMValueRef done = LLVMBuildPhi(b->at, u->i64, ""), ends[] = {zero, whole};
   LLVMAddIncoming(done, ends, blocks, 2);
   return done;
+}
+
+LLVMValueRef vector_part(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRef **reductions) {
+  VectorLoop *v = op_note(op)->vector;
+  const int nouts = op->at.loop->nouts;
+  LLVMValueRef fit = panels_fit(b, v);
+  if (!fit)
+    return vector_steps(b, op, extent, reductions);
+  LLVMBasicBlockRef forms[] = {new_block(b, "panels"), new_block(b, "large")}, after = new_block(b, ""), ends[2];
+  LLVMValueRef done[2], *before = NEW_ARRAY(b->unit->arena, LLVMValueRef, 2 * nouts + 1), *first = before + nouts;
+  LLVMBuildCondBr(b->at, fit, forms[0], forms[1]);
+  for (int i = 0; i < nouts; i++)
+    before[i] = reductions[i] ? *reductions[i] : NULL;
+  for (int form = 0; form < 2; form++) {
+    v->no_panels = form == 1;
+    begin_block(b, forms[form]);
+    for (int i = 0; i < nouts && form; i++)
+      if (reductions[i]) {
+        first[i] = *reductions[i];
+        *reductions[i] = before[i];
+      }
+    done[form] = vector_steps(b, op, extent, reductions);
+    ends[form] = current_block(b);
+    LLVMBuildBr(b->at, after);
+  }
+  v->no_panels = false;
+  begin_block(b, after);
+  for (int i = 0; i < nouts; i++)
+    if (reductions[i]) {
+      LLVMValueRef phi = LLVMBuildPhi(b->at, LLVMTypeOf(first[i]), ""), both[] = {first[i], *reductions[i]};
+      LLVMAddIncoming(phi, both, ends, 2);
+      *reductions[i] = phi;
+    }
+  LLVMValueRef phi = LLVMBuildPhi(b->at, b->unit->i64, "");
+  LLVMAddIncoming(phi, done, ends, 2);
+  return phi;
 }

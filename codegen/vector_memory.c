@@ -270,21 +270,21 @@ static LLVMValueRef live_part(Body *b, Kind k, LLVMValueRef x, bool of_a_lane) {
   return adding ? LLVMBuildSelect(b->at, adding, x, LLVMConstNull(vector_type(b, k)), "") : x;
 }
 
+LLVMValueRef vector_part_of(Body *b, LLVMValueRef x, int first, int n) {
+  LLVMValueRef chosen[64];
+  for (int i = 0; i < n; i++)
+    chosen[i] = lane_number(b, first + i);
+  return LLVMBuildShuffleVector(b->at, x, LLVMGetPoison(LLVMTypeOf(x)), LLVMConstVector(chosen, (unsigned)n), "");
+}
+
 LLVMValueRef vector_sum(Body *b, Kind k, LLVMValueRef x) {
   LLVMTypeRef type = LLVMTypeOf(x);
   if (!kind_is_float(k))
     return call_intrinsic(b, "llvm.vector.reduce.add", 1, &type, 1, &x);
   /* Halves, then halves of those: the order is the same whatever the target. */
-  for (int n = lanes(b) / 2; n; n /= 2) {
-    LLVMValueRef low[64], high[64];
-    for (int i = 0; i < n; i++) {
-      low[i] = lane_number(b, i);
-      high[i] = lane_number(b, n + i);
-    }
-    LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(x));
-    LLVMValueRef l = LLVMBuildShuffleVector(b->at, x, none, LLVMConstVector(low, (unsigned)n), "");
-    LLVMValueRef h = LLVMBuildShuffleVector(b->at, x, none, LLVMConstVector(high, (unsigned)n), "");
-    x = LLVMBuildFAdd(b->at, l, h, "");
+  for (int n = (int)LLVMGetVectorSize(type) / 2; n; n /= 2) {
+    LLVMValueRef low = vector_part_of(b, x, 0, n), high = vector_part_of(b, x, n, n);
+    x = LLVMBuildFAdd(b->at, low, high, "");
   }
   return lane_of(b, x, 0);
 }
@@ -323,23 +323,27 @@ static bool is_of_a_lane(Body *b, const Value *handle) {
   return handle->region != body && !value_is_outside(handle, body);
 }
 
-/* Uniform indices: the lanes of a tensor's own accumulator, a panel, or one element for all. */
-static void add_uniform(Body *b, const Op *op, Lanes to, LLVMValueRef offset, LLVMValueRef x) {
-  const Kind k = op->operands[1]->type.kind;
-  x = live_part(b, k, x, is_of_a_lane(b, op->operands[0]));
-  if (to.layout != LAYOUT_UNIFORM) {
-    add_to(b, k, to, offset, x);
-    return;
-  }
-  LLVMValueRef at = element_address(b, k, to.base, offset);
+void vector_add_sum(Body *b, const Value *handle, LLVMValueRef offset, LLVMValueRef x) {
+  const Kind k = handle->type.kind;
+  LLVMValueRef at = element_address(b, k, value_code(b, handle), offset);
   LLVMValueRef sum = arithmetic(b, OP_ADD, k, load_element(b, k, at, NULL), vector_sum(b, k, x), b->unit->fast_reduce);
   store_element(b, k, sum, at, NULL);
 }
 
+/* Uniform indices: the lanes of a tensor's own accumulator, a panel, or one element for all. */
+static void add_uniform(Body *b, const Op *op, Lanes to, LLVMValueRef offset, LLVMValueRef x) {
+  const Kind k = op->operands[1]->type.kind;
+  const Panel *panel = vector_panel(b->vector, op->operands[0]);
+  x = live_part(b, k, x, is_of_a_lane(b, op->operands[0]));
+  if (panel && !b->vector->no_panels)
+    panel_acc_add(b, panel, offset, x);
+  else if (to.layout != LAYOUT_UNIFORM)
+    add_to(b, k, to, offset, x);
+  else
+    vector_add_sum(b, op->operands[0], offset, x);
+}
+
 static Lanes accumulator_lanes(Body *b, const Value *handle) {
-  const Panel *panel = vector_panel(b->vector, handle);
-  if (panel)
-    return (Lanes){.layout = LAYOUT_LANES, .base = panel->address};
   if (handle->region == b->vector->loop->regions[0])
     return (Lanes){.layout = LAYOUT_UNIFORM, .base = value_code(b, handle)};
   return lanes_of(b, handle);

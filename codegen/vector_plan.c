@@ -20,13 +20,6 @@ bool vector_is_varying(const Value *v) {
   return note_of(v)->varying;
 }
 
-Panel *vector_panel(VectorLoop *v, const Value *handle) {
-  for (int i = 0; i < v->panels.n; i++)
-    if (v->panels.at[i].handle == handle)
-      return &v->panels.at[i];
-  return NULL;
-}
-
 /* ---- cost */
 static void spend(Plan *p, double vector, double scalar) {
   p->vector_cost += p->weight * vector;
@@ -141,31 +134,6 @@ static bool plan_index(Plan *p, const Op *op) {
   return op->at.checks == 0;
 }
 
-static void add_panel(Plan *p, const Value *handle) {
-  Arena *arena = p->f->module->arena;
-  if (vector_panel(p->vector, handle))
-    return;
-  Panel panel = {.handle = handle};
-  if (handle->type.rank) {
-    panel.place = NEW(arena, Place);
-    *panel.place = (Place){.kind = PLACE_WORK, .type = handle->type, .lanes = p->vector->lanes};
-    panel.place->count = type_count(p->f->module, handle->type);
-    panel.place->from = op_note(p->loop)->begin;
-    panel.place->to = op_note(p->loop)->end;
-    panel.place->home = p->loop->parent;
-  }
-  vec_push(arena, p->vector->panels, panel);
-}
-
-/* A panel costs its clearing and summing each time that L runs, and eight times the accumulator's room in the cache: it
-   pays for small accumulators of a loop that runs once a call.  Elsewhere the lanes are summed at each addition. */
-static bool panels_pay(const Plan *p, const Value *handle) {
-  enum { SMALL = 256 };
-  int64_t count;
-  return p->loop->at.loop->nindices == 1 && !p->loop->parent->owner &&
-         size_is_const(type_count(p->f->module, handle->type), &count) && count <= SMALL;
-}
-
 static bool plan_acc_add(Plan *p, const Op *op) {
   const Value *handle = op->operands[0], *v = op->operands[1];
   const int n = op->noperands - 2;
@@ -177,8 +145,8 @@ static bool plan_acc_add(Plan *p, const Op *op) {
     spend_memory(p, !varies);
   } else if (varies) {
     spend_memory(p, side_by_side(handle, n, idx));
-  } else if (own && panels_pay(p, handle)) {
-    add_panel(p, handle);
+  } else if (own && panel_pays(p->f, p->loop, handle)) {
+    panel_add(p->f, p->vector, handle);
     spend(p, 2 * VECTORS, 2);
   } else {
     spend(p, 6 * VECTORS, 2);

@@ -45,6 +45,11 @@ static LLVMValueRef larger(Body *b, LLVMValueRef x, LLVMValueRef y) {
   return call_intrinsic(b, "llvm.smax", 1, &b->unit->i64, 2, args);
 }
 
+static LLVMValueRef at_most(Body *b, LLVMValueRef x, int64_t most) {
+  LLVMValueRef args[] = {x, const_i64(b->unit, most)};
+  return call_intrinsic(b, "llvm.smin", 1, &b->unit->i64, 2, args);
+}
+
 static LLVMValueRef saturated(Sum *s, LLVMValueRef x) {
   return s->overflow ? LLVMBuildSelect(s->body->at, s->overflow, const_i64(s->body->unit, INT64_MAX), x, "") : x;
 }
@@ -176,6 +181,8 @@ static LLVMValueRef need_bytes(Sum *s, const Need *need) {
       dim = larger(b, dim, entry_polynomial(s, need->dims[i].choices[j]));
     bytes = times(s, bytes, dim);
   }
+  if (need->most_bytes)
+    bytes = at_most(b, bytes, need->most_bytes); /* an overflow on the way is reported all the same */
   for (int i = 0; i < need->parts.n; i++) {
     LLVMValueRef part = need_bytes(s, need->parts.at[i]);
     bytes = need->kind == NEED_SUM ? plus(s, bytes, part) : larger(b, bytes, part);

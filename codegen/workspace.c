@@ -154,6 +154,7 @@ static Need *need_of_place(Module *m, const Place *place) {
   const Type t = place->type;
   Need *need = new_need(m, NEED_TENSOR);
   need->element_bytes = kind_bytes(t.kind) * (place->lanes ? place->lanes : 1);
+  need->most_bytes = place->most_bytes;
   need->rank = t.rank;
   Bound *dims = NEW_ARRAY(m->arena, Bound, t.rank);
   need->dims = dims;
@@ -183,6 +184,7 @@ static const Size *caller_size(Value *v, void *arg) {
 static const Need *need_mapped(CallArgs *c, const Need *callee_need) {
   Need *need = new_need(c->module, callee_need->kind);
   need->element_bytes = callee_need->element_bytes;
+  need->most_bytes = callee_need->most_bytes;
   need->rank = callee_need->rank;
   Bound *dims = NEW_ARRAY(c->module->arena, Bound, need->rank);
   need->dims = dims;

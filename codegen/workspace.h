@@ -25,6 +25,7 @@ typedef struct Bound {
 struct Need {
   NeedKind kind;
   int element_bytes; /* TENSOR, COUNT */
+  int most_bytes;    /* TENSOR: not more than that; 0: as many as there are */
   int rank;
   const Bound *dims;
   VEC(const Need *) parts; /* SUM, MAX */
