@@ -5,7 +5,7 @@
 #define GRADC_CODEGEN_CODEGEN_H
 #include "ir/ir.h"
 
-typedef enum EmitKind { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM, EMIT_BITCODE } EmitKind;
+typedef enum EmitKind { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM, EMIT_BITCODE, EMIT_C } EmitKind;
 
 /* What changes meaning (strict, fast_math, unchecked) stands in the Module. */
 typedef struct CodegenOptions {
@@ -16,6 +16,7 @@ typedef struct CodegenOptions {
   bool time_passes;                    /* to stderr */
   bool threads;                        /* parallel regions are compiled in */
   bool warn_copy;                      /* -Wcopy: loops that copy whole tensors */
+  bool scalar;                         /* no vectors, and LLVM only tidies: for C */
   bool hide;                           /* for a shared object: all but the exports is hidden */
   const char *prefix;                  /* stands before each exported symbol, or NULL */
 } CodegenOptions;

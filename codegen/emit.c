@@ -1,6 +1,7 @@
 /* From LLVM IR to a file: LLVM's passes, and emission as object, assembly, IR or bitcode.
    Everything is made in memory and written when complete. */
 #define _XOPEN_SOURCE 700
+#include "codegen/c_source.h"
 #include "codegen/lower.h"
 #include "codegen/target.h"
 #include "ir/output.h"
@@ -45,7 +46,9 @@ static void run_passes(const CodegenOptions *o, LLVMModuleRef module, LLVMTarget
   LLVMPassBuilderOptionsSetLoopInterleaving(options, o->opt_level >= 2);
   LLVMPassBuilderOptionsSetLoopUnrolling(options, o->opt_level >= 1);
   LLVMPassBuilderOptionsSetSLPVectorization(options, o->opt_level >= 3);
-  LLVMErrorRef error = LLVMRunPasses(module, pipelines[o->opt_level], tm, options);
+  /* A C compiler optimises what becomes C: its instructions are to stay few in kind. */
+  static const char tidy[] = "function(sroa,early-cse,simplifycfg,adce),globaldce";
+  LLVMErrorRef error = LLVMRunPasses(module, o->scalar ? tidy : pipelines[o->opt_level], tm, options);
   LLVMDisposePassBuilderOptions(options);
   if (error)
     internal_error("LLVM's passes: %s", LLVMGetErrorMessage(error));
@@ -95,12 +98,24 @@ static bool write_buffer(Module *m, LLVMMemoryBufferRef buffer, const char *path
   return good;
 }
 
-static bool emit_module(Module *m, LLVMModuleRef module, LLVMTargetMachineRef tm, EmitKind kind, const char *path) {
+static bool write_c(Module *m, const CodegenOptions *o, LLVMModuleRef module, const char *path) {
+  Output out;
+  if (!output_open(&out, m->diag, path))
+    return false;
+  if (c_source_write(m, o, module, out.file))
+    return output_commit(&out, m->diag, false);
+  output_discard(&out);
+  return false;
+}
+
+static bool emit_module(Module *m, const CodegenOptions *o, LLVMModuleRef module, LLVMTargetMachineRef tm,
+                        EmitKind kind, const char *path) {
   char *text;
   switch (kind) {
   case EMIT_OBJECT: return write_buffer(m, emit_code(m, module, tm, LLVMObjectFile), path);
   case EMIT_ASSEMBLY: return write_buffer(m, emit_code(m, module, tm, LLVMAssemblyFile), path);
   case EMIT_BITCODE: return write_buffer(m, LLVMWriteBitcodeToMemoryBuffer(module), path);
+  case EMIT_C: return write_c(m, o, module, path);
   case EMIT_LLVM:
     text = LLVMPrintModuleToString(module);
     const bool good = output_write(m->diag, path, text, strlen(text));
@@ -110,7 +125,18 @@ static bool emit_module(Module *m, LLVMModuleRef module, LLVMTargetMachineRef tm
   return false;
 }
 
-bool codegen_emit(Module *m, const CodegenOptions *o, EmitKind kind, const char *path) {
+bool codegen_emit(Module *m, const CodegenOptions *given, EmitKind kind, const char *path) {
+  CodegenOptions options = *given, *o = &options;
+  if (kind == EMIT_C) {
+    if (o->threads) {
+      diag_error(m->diag, (Range){0}, "--emit=c makes no parallel regions: leave out --threads");
+      return false;
+    }
+    o->scalar = true;
+    o->triple = "x86_64-unknown-linux-gnu"; /* whose code has nothing that C lacks */
+    o->cpu = "x86-64";
+    o->features = NULL;
+  }
   LLVMTargetMachineRef tm = target_machine(m, o);
   if (!tm)
     return false;
@@ -119,7 +145,7 @@ bool codegen_emit(Module *m, const CodegenOptions *o, EmitKind kind, const char 
   bool good = false;
   if (module) {
     const double start = seconds();
-    good = emit_module(m, module, tm, kind, path);
+    good = emit_module(m, o, module, tm, kind, path);
     report_time(o, "emission", start);
     LLVMDisposeModule(module);
   }

@@ -1,7 +1,9 @@
 /* The C header: one prototype an export, with its worksize and ws forms, each documented from its types. */
+#define _XOPEN_SOURCE 700
 #include "codegen/interface.h"
 #include "ir/size.h"
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LINE_WIDTH = 100 };
@@ -44,7 +46,7 @@ static void print_prototype(FILE *out, const char *result, const char *symbol, c
       column += fprintf(out, ", ");
     column += fprintf(out, "%s", params->at[i]);
   }
-  fprintf(out, "%s);\n", params->n ? "" : "void");
+  fprintf(out, "%s)", params->n ? "" : "void");
 }
 
 /* `name`, made different from all parameters. */
@@ -55,21 +57,73 @@ static const char *own_name(Arena *arena, const CInterface *c, const char *name)
   return name;
 }
 
-static void print_prototypes(FILE *out, Arena *arena, const CInterface *c) {
-  Strings all = {0}, sizes = {0};
+/* The functions of an export: what they return and are called, and their parameters. */
+typedef struct Prototype {
+  const char *result, *symbol;
+  Strings params, names;
+} Prototype;
+
+static void add_param(Arena *arena, Prototype *p, const char *text, const char *name) {
+  vec_push(arena, p->params, text);
+  vec_push(arena, p->names, name);
+}
+
+static int prototypes_of(Arena *arena, const CInterface *c, Prototype out[3]) {
+  Prototype plain = {.result = c->has_ws ? "int " : "int64_t ", .symbol = c->symbol};
+  Prototype size = {.result = "int64_t ", .symbol = c->worksize_symbol},
+            with = {.result = "int ", .symbol = c->ws_symbol};
   for (int i = 0; i < c->nparams; i++) {
-    vec_push(arena, all, declaration(arena, c, &c->params[i]));
-    if (c->params[i].sizes_work)
-      vec_push(arena, sizes, all.at[i]);
+    const CParam *p = &c->params[i];
+    const char *text = declaration(arena, c, p);
+    add_param(arena, &plain, text, p->name);
+    add_param(arena, &with, text, p->name);
+    if (p->sizes_work)
+      add_param(arena, &size, text, p->name);
   }
+  const char *work = own_name(arena, c, "work"), *bytes = own_name(arena, c, "worksize");
+  add_param(arena, &with, arena_printf(arena, "void *%s", work), work);
+  add_param(arena, &with, arena_printf(arena, "int64_t %s", bytes), bytes);
+  int n = 0;
   if (c->has_plain)
-    print_prototype(out, c->has_ws ? "int " : "int64_t ", c->symbol, &all);
-  if (!c->has_ws)
-    return;
-  print_prototype(out, "int64_t ", c->worksize_symbol, &sizes);
-  vec_push(arena, all, arena_printf(arena, "void *%s", own_name(arena, c, "work")));
-  vec_push(arena, all, arena_printf(arena, "int64_t %s", own_name(arena, c, "worksize")));
-  print_prototype(out, "int ", c->ws_symbol, &all);
+    out[n++] = plain;
+  if (c->has_ws) {
+    out[n++] = size;
+    out[n++] = with;
+  }
+  return n;
+}
+
+static void print_prototypes(FILE *out, Arena *arena, const CInterface *c) {
+  Prototype p[3];
+  const int n = prototypes_of(arena, c, p);
+  for (int i = 0; i < n; i++) {
+    print_prototype(out, p[i].result, p[i].symbol, &p[i].params);
+    fputs(";\n", out);
+  }
+}
+
+const char *c_prototype(Module *m, const CodegenOptions *o, const char *symbol, int *nparams, const char ***names) {
+  for (const Export *e = m->exports; e; e = e->next) {
+    Prototype p[3];
+    const int n = prototypes_of(m->arena, interface_of(m, e, o), p);
+    for (int i = 0; i < n; i++) {
+      if (strcmp(p[i].symbol, symbol) != 0)
+        continue;
+      char *text = NULL;
+      size_t bytes = 0;
+      FILE *out = open_memstream(&text, &bytes);
+      if (!out)
+        internal_error("out of memory");
+      print_prototype(out, p[i].result, symbol, &p[i].params);
+      fclose(out);
+      const char *kept = arena_strndup(m->arena, text, bytes);
+      free(text);
+      *nparams = p[i].params.n;
+      *names = p[i].names.at;
+      return kept;
+    }
+  }
+  return NULL;
 }
 
 /* ---- comments */

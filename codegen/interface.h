@@ -47,5 +47,8 @@ bool result_is_hidden(const Export *e, int result);
 /* Where in the tape its i-th tensor begins is a multiple of this; they lie in order. */
 enum { TAPE_ALIGNMENT = 8 };
 CInterface *interface_of(Module *m, const Export *e, const CodegenOptions *o);
+/* "int name(int64_t n, const double *x, double *y)" for the export whose symbol it is, and the names of its parameters;
+   NULL where there is none. */
+const char *c_prototype(Module *m, const CodegenOptions *o, const char *symbol, int *nparams, const char ***names);
 const char *c_kind_name(Kind k); /* "double" "int64_t" "uint8_t" .. */
 #endif

@@ -15,9 +15,9 @@ typedef struct Suffix {
   const char *text;
   Target target;
 } Suffix;
-static const Suffix suffixes[] = {{".o", TO_OBJECT}, {".obj", TO_OBJECT}, {".so", TO_SHARED}, {".s", TO_ASSEMBLY},
-                                  {".ll", TO_LLVM},  {".bc", TO_BITCODE}, {".h", TO_HEADER},  {".ir", TO_IR},
-                                  {".ad", TO_AD},    {".dot", TO_DOT},    {".d", TO_DEPS}};
+static const Suffix suffixes[] = {{".o", TO_OBJECT}, {".obj", TO_OBJECT}, {".so", TO_SHARED},  {".s", TO_ASSEMBLY},
+                                  {".ll", TO_LLVM},  {".c", TO_C},        {".bc", TO_BITCODE}, {".h", TO_HEADER},
+                                  {".ir", TO_IR},    {".ad", TO_AD},      {".dot", TO_DOT},    {".d", TO_DEPS}};
 
 static const char *last_suffix(const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
@@ -142,6 +142,7 @@ static bool make_code(Session *s, Module *m, const Plan *p) {
   case TO_SHARED: return codegen_shared(m, o, s->paths.runtime, s->options->verbose, p->output);
   case TO_ASSEMBLY: return codegen_emit(m, o, EMIT_ASSEMBLY, p->output);
   case TO_LLVM: return codegen_emit(m, o, EMIT_LLVM, p->output);
+  case TO_C: return codegen_emit(m, o, EMIT_C, p->output);
   case TO_BITCODE: return codegen_emit(m, o, EMIT_BITCODE, p->output);
   default: return codegen_emit(m, o, EMIT_OBJECT, p->output);
   }

@@ -22,6 +22,7 @@ typedef enum Target {
   TO_SHARED,
   TO_ASSEMBLY,
   TO_LLVM,
+  TO_C,
   TO_BITCODE,
   TO_HEADER,
   TO_IR,

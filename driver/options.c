@@ -120,10 +120,8 @@ static bool set_target(const char *text, Target *out) {
   static const struct {
     const char *name;
     Target target;
-  } kinds[] = {{"obj", TO_OBJECT},      {"asm", TO_ASSEMBLY},  {"llvm", TO_LLVM},
-               {"bitcode", TO_BITCODE}, {"header", TO_HEADER}, {"ir", TO_IR},
-               {"ad", TO_AD},           {"dot", TO_DOT},       {"deps", TO_DEPS}};
-  static const char *const later[] = {"c"};
+  } kinds[] = {{"obj", TO_OBJECT},    {"asm", TO_ASSEMBLY}, {"llvm", TO_LLVM}, {"c", TO_C},     {"bitcode", TO_BITCODE},
+               {"header", TO_HEADER}, {"ir", TO_IR},        {"ad", TO_AD},     {"dot", TO_DOT}, {"deps", TO_DEPS}};
   const char *names[sizeof kinds / sizeof *kinds];
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     names[i] = kinds[i].name;
@@ -132,13 +130,11 @@ static bool set_target(const char *text, Target *out) {
       return true;
     }
   }
-  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-    if (!strcmp(text, later[i]))
-      return wrong(usage_error("--emit=%s is not supported yet", text));
   const char *near = nearest_name(text, names, (int)(sizeof names / sizeof *names));
   return wrong(
       near ? usage_error("--emit=%s is unknown; did you mean %s?", text, near)
-           : usage_error("--emit=%s is unknown; it may be obj, asm, llvm, bitcode, header, ir, ad, dot or deps", text));
+           : usage_error("--emit=%s is unknown; it may be obj, asm, llvm, bitcode, c, header, ir, ad, dot or deps",
+                         text));
 }
 
 static bool set_real(const char *text, Kind *out) {
