@@ -118,7 +118,7 @@ static Form *derived_call(Elab *e, const Call *c, const Function *f, const Argum
 }
 
 static Form *plain_call(Elab *e, Call *c) {
-  if (c->root->kind == FUNCTION_LAMBDA || c->h->takes_functions)
+  if (c->root->kind == FUNCTION_LAMBDA || (c->h->takes_functions && !c->root->is_unknown))
     return inline_call(e, c, constant_sizes(c, c->h));
   const Lowered *l = lower_for_call(e, c);
   if (!l)
@@ -137,6 +137,10 @@ Expr *expr_of_form(Elab *e, int i, Range at, Form *t) {
   return x;
 }
 
+static Name part_name(Elab *e, const TypeForm *type, int i) {
+  return (Name){.text = type->part_names[i] ? type->part_names[i] : arena_printf(e->arena, "%d", i + 1)};
+}
+
 static bool typed_arguments(Elab *e, const Function *f, const TypeForm *type, Expr **given, Form **args) {
   bool ok = true;
   for (int i = 0; i < type->nparts; i++) {
@@ -144,6 +148,8 @@ static bool typed_arguments(Elab *e, const Function *f, const TypeForm *type, Ex
     Form *t = elab_expr(e, given[i], part->kind == FORM_TENSOR ? &part->type.kind : NULL);
     const char *what = arena_printf(e->arena, "argument %d of '%s'", i + 1, f->name);
     args[i] = form_stored(e, form_check(e, t, part, what));
+    if (args[i]->kind == FORM_FUNCTION)
+      args[i] = form_of_function(e, t->at, function_typed(e, t->function, type->parts[i], part_name(e, type, i)));
     ok &= args[i]->kind != FORM_POISON;
   }
   return ok;
@@ -155,8 +161,7 @@ static Form *typed_call(Elab *e, Function *f, const ArgumentList *arguments, Ran
   ParameterList params = {0};
   ArgumentMatch match;
   for (int i = 0; i < type->nparts; i++) {
-    const char *name = type->part_names[i] ? type->part_names[i] : arena_printf(e->arena, "%d", i + 1);
-    const Parameter p = {.name = {.text = name}};
+    const Parameter p = {.name = part_name(e, type, i)};
     vec_push(e->arena, params, p);
   }
   Form **args = NEW_ARRAY(e->arena, Form *, type->nparts);

@@ -111,10 +111,8 @@ static TypeForm *parts_type(Elab *e, const TypeExpr *t, FormKind kind, const Typ
         diag_note(e->diag, m, list->at[j].name.at, "the first is here");
         ok = false;
       }
-    if (type->parts[i] && type->parts[i]->kind == FORM_FUNCTION) {
-      elab_error(e, element->at,
-                 kind == FORM_TUPLE ? "a function cannot be stored in a tuple"
-                                    : "a function parameter cannot itself take functions");
+    if (kind == FORM_TUPLE && type->parts[i] && type->parts[i]->kind == FORM_FUNCTION) {
+      elab_error(e, element->at, "a function cannot be stored in a tuple");
       ok = false;
     }
   }

@@ -91,6 +91,40 @@ static Type own_type(Signature *s, Type t) {
   return type_map(s->module, t, own_param, s);
 }
 
+/* ---- names of what a derivative adds: of derivatives of derivatives two may be called the same */
+static const Func *without_derivatives(const Func *f) {
+  while (f->recipe.op != DERIVE_NONE)
+    f = f->recipe.base;
+  return f;
+}
+
+static bool names_one(const Func *f, const char *name) {
+  for (int i = 0; i < f->body->nparams; i++)
+    if (f->body->params[i]->name == name)
+      return true;
+  for (int r = 0; r < f->nresults; r++)
+    if (func_result_name(f, r) == name)
+      return true;
+  return false;
+}
+
+/* A clash with a name that the program itself gives is left, and is an error of the export. */
+static bool is_taken(const Signature *s, const char *name) {
+  bool taken = false;
+  for (int i = 0; i < s->derived->body->nparams; i++)
+    taken |= s->derived->body->params[i]->name == name;
+  for (int r = 0; r < s->names.n; r++)
+    taken |= s->names.at[r] == name;
+  return taken && !names_one(without_derivatives(s->base), name);
+}
+
+static const char *added_name(Signature *s, const char *name) {
+  const char *own = name;
+  for (int i = 2; !s->compare && is_taken(s, own); i++)
+    own = arena_name(s->module->arena, arena_printf(s->module->arena, "%s_%d", name, i));
+  return own;
+}
+
 static void add_param(Signature *s, Type t, const char *name) {
   const int i = s->nparams++;
   if (!s->compare)
@@ -102,6 +136,10 @@ static void add_param(Signature *s, Type t, const char *name) {
 static void add_result(Signature *s, Type t, const char *name) {
   vec_push(s->module->arena, s->types, own_type(s, t));
   vec_push(s->module->arena, s->names, name);
+}
+
+static void add_derivative(Signature *s, Type t, const char *name) {
+  add_result(s, t, added_name(s, name));
 }
 
 static const char *named(Signature *s, const char *prefix, const char *name) {
@@ -119,11 +157,11 @@ static void add_params(Signature *s) {
   if (s->op == DERIVE_VJP)
     for (int r = 0; r < s->base->nresults; r++)
       if (kind_is_float(s->base->result_types[r].kind))
-        add_param(s, s->base->result_types[r], named(s, "seed", func_result_name(s->base, r)));
+        add_param(s, s->base->result_types[r], added_name(s, named(s, "seed", func_result_name(s->base, r))));
   if (s->op == DERIVE_JVP || s->op == DERIVE_HVP)
     for (int i = 0; i < s->base->body->nparams; i++)
       if (s->wrt[i])
-        add_param(s, s->base->body->params[i]->type, named(s, "t", param_name(s, i)));
+        add_param(s, s->base->body->params[i]->type, added_name(s, named(s, "t", param_name(s, i))));
 }
 
 static void add_base_results(Signature *s) {
@@ -135,7 +173,7 @@ static void add_base_results(Signature *s) {
 static void add_gradients(Signature *s, const char *prefix) {
   for (int i = 0; i < s->base->body->nparams; i++)
     if (s->wrt[i])
-      add_result(s, s->base->body->params[i]->type, named(s, prefix, param_name(s, i)));
+      add_derivative(s, s->base->body->params[i]->type, named(s, prefix, param_name(s, i)));
 }
 
 /* The axes of a then those of b, in the kind of b: a derivative by b is a cotangent of b. */
@@ -163,8 +201,8 @@ static void add_matrix(Signature *s, Type rows, Type columns, const char *name) 
   const Size *unknown = size_floordiv(m, size_const(m, 1), size_const(m, 0));
   const Size *dims[] = {size_add(m, type_count(m, rows), size_const(m, 1)), unknown, unknown};
   for (int i = 0; i < 3; i++)
-    add_result(s, type_tensor(m, i < 2 ? KIND_I32 : columns.kind, 1, &dims[i]),
-               name ? named(s, name, PARTS[i]) : arena_name(m->arena, PARTS[i]));
+    add_derivative(s, type_tensor(m, i < 2 ? KIND_I32 : columns.kind, 1, &dims[i]),
+                   name ? named(s, name, PARTS[i]) : arena_name(m->arena, PARTS[i]));
 }
 
 static void add_sparse_jacobians(Signature *s, const char *prefix, Type rows, bool is_alone) {
@@ -198,8 +236,8 @@ static void add_jacobians(Signature *s) {
     }
     for (int i = 0; i < s->base->body->nparams; i++)
       if (s->wrt[i])
-        add_result(s, joined(s, s->base->result_types[r], s->base->body->params[i]->type),
-                   named(s, prefix, param_name(s, i)));
+        add_derivative(s, joined(s, s->base->result_types[r], s->base->body->params[i]->type),
+                       named(s, prefix, param_name(s, i)));
   }
 }
 
@@ -216,8 +254,8 @@ static void add_hessians(Signature *s) {
     for (int j = 0; j < n; j++)
       if (s->wrt[i] && s->wrt[j]) {
         const char *h = named(s, "h", param_name(s, i));
-        add_result(s, joined(s, s->base->body->params[i]->type, s->base->body->params[j]->type),
-                   nwrt == 1 ? h : named(s, h, param_name(s, j)));
+        add_derivative(s, joined(s, s->base->body->params[i]->type, s->base->body->params[j]->type),
+                       nwrt == 1 ? h : named(s, h, param_name(s, j)));
       }
 }
 
@@ -233,7 +271,7 @@ static void add_results(Signature *s) {
     add_base_results(s);
     for (int r = 0; r < s->base->nresults; r++)
       if (kind_is_float(s->base->result_types[r].kind))
-        add_result(s, s->base->result_types[r], named(s, "t", func_result_name(s->base, r)));
+        add_derivative(s, s->base->result_types[r], named(s, "t", func_result_name(s->base, r)));
     break;
   case DERIVE_JACOBIAN: add_jacobians(s); break;
   case DERIVE_HESSIAN: add_hessians(s); break;
