@@ -75,8 +75,14 @@ static bool is_loop_index(const Value *v) {
   return owner && owner->code == OP_LOOP && v->index < owner->at.loop->nindices;
 }
 
+/* One of two others: the lesser, the greater. */
+static bool is_either(const Value *v) {
+  return v->def && (v->def->code == OP_MIN || v->def->code == OP_MAX) && !v->type.rank && kind_is_int(v->type.kind);
+}
+
 typedef struct Deepest {
   Value *index;
+  Value *either; /* to be replaced before an index is */
   int depth;
   bool failed;
 } Deepest;
@@ -85,6 +91,10 @@ static void find_deepest(Value *v, void *arg) {
   Deepest *d = arg;
   if (known_at_entry(v))
     return;
+  if (is_either(v)) {
+    d->either = v;
+    return;
+  }
   if (!is_loop_index(v)) {
     d->failed = true;
     return;
@@ -113,12 +123,32 @@ static const Size *replaced(Module *m, const Size *s, Value *v, const Size *by) 
   return size_map(m, s, replace_value, &r);
 }
 
+static bool add_choices(Module *m, const Size *s, int depth, const Size **out, int *n);
+
+/* v is one of its operands; where s grows with a lesser one, either is a bound. */
+static bool add_either(Module *m, const Size *s, Value *v, int depth, const Size **out, int *n) {
+  const Size *step = size_sub(m, replaced(m, s, v, size_add(m, size_of_value(m, v), size_const(m, 1))), s);
+  const bool one_will_do = v->def->code == OP_MIN && size_nonnegative(m, step);
+  const int before = *n;
+  for (int i = 0; i < 2; i++) {
+    const bool bounded = add_choices(m, replaced(m, s, v, size_of_value(m, v->def->operands[i])), depth, out, n);
+    if (bounded == one_will_do)
+      return bounded;
+    if (!bounded)
+      *n = before;
+  }
+  return !one_will_do;
+}
+
 /* Adds to `out` sizes known at entry, of which the largest is at least s wherever s is computed. */
-static bool add_choices(Module *m, const Size *s, const Size **out, int *n) {
+static bool add_choices(Module *m, const Size *s, int depth, const Size **out, int *n) {
+  enum { DEEPEST_EITHER = 6 };
   Deepest d = {0};
   size_values(s, find_deepest, &d);
   if (d.failed || s->overflow)
     return false;
+  if (d.either)
+    return depth < DEEPEST_EITHER && add_either(m, s, d.either, depth + 1, out, n);
   if (!d.index) {
     if (*n == MAX_CHOICES)
       return false;
@@ -131,17 +161,17 @@ static bool add_choices(Module *m, const Size *s, const Size **out, int *n) {
              *at_0 = replaced(m, s, d.index, size_const(m, 0));
   const Size *step = size_sub(m, replaced(m, s, d.index, size_add(m, size_of_value(m, d.index), one)), s);
   if (size_nonnegative(m, step))
-    return add_choices(m, at_end, out, n);
+    return add_choices(m, at_end, depth, out, n);
   if (size_nonnegative(m, size_scale(m, step, -1)))
-    return add_choices(m, at_0, out, n);
-  return size_linear_in(m, s, d.index, &coefficient, &rest) && add_choices(m, at_0, out, n) &&
-         add_choices(m, at_end, out, n);
+    return add_choices(m, at_0, depth, out, n);
+  return size_linear_in(m, s, d.index, &coefficient, &rest) && add_choices(m, at_0, depth, out, n) &&
+         add_choices(m, at_end, depth, out, n);
 }
 
 bool need_bound(Module *m, const Size *s, Bound *out) {
   const Size **choices = NEW_ARRAY(m->arena, const Size *, MAX_CHOICES);
   *out = (Bound){.choices = choices};
-  return add_choices(m, s, choices, &out->n);
+  return add_choices(m, s, 0, choices, &out->n);
 }
 
 static Need *new_need(Module *m, NeedKind kind) {
@@ -195,7 +225,7 @@ static const Need *need_mapped(CallArgs *c, const Need *callee_need) {
     dims[i].choices = choices;
     for (int j = 0; j < callee_need->dims[i].n; j++) {
       const Size *s = size_map(c->module, callee_need->dims[i].choices[j], caller_size, c);
-      if (c->failed || !add_choices(c->module, s, choices, &dims[i].n))
+      if (c->failed || !add_choices(c->module, s, 0, choices, &dims[i].n))
         return NULL;
     }
   }

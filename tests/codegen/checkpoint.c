@@ -6,6 +6,7 @@
 #include "gradc.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static long steps_run;
 
@@ -48,6 +49,24 @@ static int check(Gradient *gradient, int64_t states, int64_t steps) {
                  steps_run, (long)expected, v, v2, dx, dx2, da, da2);
 }
 
+/* The states of a checkpoint without a number, and of a segment, are counted by the formula of the workspace. */
+static int check_workspace(int64_t steps) {
+  enum { N = 20 };
+  double x[N], t[N], d[N], h[N];
+  for (int i = 0; i < N; i++) {
+    x[i] = 0.1 * i;
+    t[i] = 1;
+  }
+  const int64_t first = roots_grad_worksize(N, steps), second = roots_hvp_worksize(N, steps);
+  void *work = malloc((size_t)(first > second ? first : second));
+  const int failed =
+      !work || roots_grad_ws(N, x, steps, d, work, first) || roots_hvp_ws(N, x, steps, t, h, work, second);
+  if (failed)
+    fprintf(stderr, "%d steps: %s\n", (int)steps, gradc_last_error());
+  free(work);
+  return failed;
+}
+
 int main(void) {
   int failed = 0;
   for (int64_t steps = -1; steps < 300; steps += 1 + steps / 20) {
@@ -57,6 +76,8 @@ int main(void) {
   const int64_t n = 1000, work = large_grad_worksize(n, 100000);
   if (work != large_grad_worksize(n, 200) || work > 8 * n * (5 + 7))
     failed = fprintf(stderr, "%ld bytes\n", (long)work);
+  for (int64_t steps = 0; steps < 50; steps += 7)
+    failed |= check_workspace(steps);
   gradc_release();
   return failed != 0;
 }
