@@ -100,9 +100,22 @@ static bool plan_one(Elab *e, AxisPlan *a, Expr *x, const Size *dim, const char 
 }
 
 /* ---- slices */
+/* Bounds in i32 are computed in i64, so that what stands in both is seen to be the same: x[s:s + 3] is of 3. One that
+   wraps in i32 is out of every range, before as after. */
+static Value *in_i64(Elab *e, Value *v) {
+  int64_t c;
+  if (value_is_int_const(v, &c))
+    return build_int(&e->b, KIND_I64, c);
+  if (v->def && (v->def->code == OP_ADD || v->def->code == OP_SUB))
+    return build_binary(&e->b, v->def->code, in_i64(e, v->def->operands[0]), in_i64(e, v->def->operands[1]));
+  return build_cast(&e->b, KIND_I64, v);
+}
+
 static Value *slice_bound(Elab *e, Expr *x, const Size *dim) {
   Value *v = elab_scalar(e, x, KIND_I64);
   int64_t c;
+  if (v && v->def && v->def->code == OP_CAST && v->def->operands[0]->type.kind == KIND_I32)
+    v = in_i64(e, v->def->operands[0]);
   if (v && value_is_int_const(v, &c) && c < 0) {
     DiagMessage *d = elab_error(e, x->at, "a bound of a slice is not negative; this is %lld", (long long)c);
     diag_mend(e->diag, d, "write %s", size_text(e->module, size_add(e->module, dim, size_const(e->module, c))));
