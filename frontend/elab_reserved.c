@@ -109,6 +109,17 @@ static const char *const HEADER_NAMES[] = {
     "linux",     "max_align_t", "nullptr_t",  "offsetof",   "ptrdiff_t",  "size_t",      "uint16_t",    "uint32_t",
     "uint64_t",  "uint8_t",     "uintmax_t",  "uintptr_t",  "unix"};
 
+/* Macros of the other headers of C, which may have been included before ours: no names of parameters. */
+static const char MACROS[] =
+    " BUFSIZ CHAR_BIT CHAR_MAX CHAR_MIN CLOCKS_PER_SEC DBL_DIG DBL_EPSILON DBL_MAX DBL_MIN EDOM EILSEQ EOF "
+    "ERANGE EXIT_FAILURE EXIT_SUCCESS FILENAME_MAX FLT_DIG FLT_EPSILON FLT_MAX FLT_MIN FLT_RADIX "
+    "FOPEN_MAX HUGE_VAL HUGE_VALF HUGE_VALL I INFINITY INT_MAX INT_MIN LC_ALL LDBL_EPSILON LDBL_MAX "
+    "LDBL_MIN LLONG_MAX LLONG_MIN LONG_MAX LONG_MIN MATH_ERREXCEPT MATH_ERRNO MB_CUR_MAX MB_LEN_MAX "
+    "M_1_PI M_2_PI M_2_SQRTPI M_E M_LN10 M_LN2 M_LOG10E M_LOG2E M_PI M_PI_2 M_PI_4 M_SQRT1_2 M_SQRT2 NAN "
+    "RAND_MAX SCHAR_MAX SCHAR_MIN SEEK_CUR SEEK_END SEEK_SET SHRT_MAX SHRT_MIN SIGABRT SIGFPE SIGILL "
+    "SIGINT SIGSEGV SIGTERM SIG_DFL SIG_ERR SIG_IGN TMP_MAX UCHAR_MAX UINT_MAX ULLONG_MAX ULONG_MAX "
+    "USHRT_MAX complex imaginary math_errhandling ";
+
 /* Functions and objects with external linkage of the C library. */
 static const char *const LIBRARY[] = {"_Exit",
                                       "abort",
@@ -562,8 +573,16 @@ static bool is_underscored(const char *name) {
   return name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1]));
 }
 
+static bool is_macro(const char *name) {
+  const size_t n = strlen(name);
+  for (const char *at = MACROS; (at = strstr(at, name)); at += n)
+    if (at[-1] == ' ' && at[n] == ' ')
+      return true;
+  return false;
+}
+
 bool c_parameter_reserved(const char *name) {
-  return is_underscored(name) || IS_IN(name, KEYWORDS) || IS_IN(name, HEADER_NAMES);
+  return is_underscored(name) || IS_IN(name, KEYWORDS) || IS_IN(name, HEADER_NAMES) || is_macro(name);
 }
 
 const char *c_symbol_reserved(const char *name) {
