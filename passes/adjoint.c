@@ -9,11 +9,35 @@ Value *bar_get(const Frame *f, const Value *v) {
   return map_get(&f->bars, v);
 }
 
-static Frame *home_of(Frame *f, const Value *v) {
+static Frame *defined_in(Frame *f, const Value *v) {
   for (; f; f = f->parent)
     if (f->region == v->region)
       return f;
   internal_error("the adjoint reached a value of no open region");
+}
+
+/* The bar of a tensor of the frame around a branch, or of one that that frame threads itself, goes on in the branch. */
+static void thread(Adjoint *a, Frame *branch, Value *v, const Frame *home) {
+  if (map_get(&branch->threaded, v))
+    return;
+  if (branch->parent != home)
+    thread(a, branch->parent, v, home);
+  map_put(&branch->threaded, v, v);
+  vec_push(a->module->arena, branch->captured, v);
+  Value *bar = map_get(&branch->parent->bars, v);
+  if (bar)
+    map_put(&branch->bars, v, bar);
+}
+
+/* The frame in which the bar of v is an SSA value. */
+static Frame *home_of(Adjoint *a, Frame *f, Value *v) {
+  Frame *home = defined_in(f, v), *branch = NULL;
+  for (Frame *g = f; g != home; g = g->parent)
+    branch = !g->threads ? NULL : branch ? branch : g;
+  if (!branch || !v->type.rank)
+    return home;
+  thread(a, branch, v, home);
+  return branch;
 }
 
 static const char *bar_name(Adjoint *a, const Value *v) {
@@ -60,7 +84,7 @@ static Value *raised(Adjoint *a, Value *v, int n, Value *const *idx, uint64_t ch
   return loop_acc_result(loop, 0);
 }
 
-static void bar_set(Adjoint *a, Frame *f, Value *v, Value *bar) {
+void bar_replace(Adjoint *a, Frame *f, Value *v, Value *bar) {
   if (!bar->name && !value_is_const(bar))
     bar->name = bar_name(a, v);
   map_put(&f->bars, v, bar);
@@ -69,7 +93,7 @@ static void bar_set(Adjoint *a, Frame *f, Value *v, Value *bar) {
 void bar_add(Adjoint *a, Frame *f, Value *v, Value *c) {
   if (!c || value_is_const(v) || !value_is_active(&a->activity, v))
     return;
-  Frame *home = home_of(f, v);
+  Frame *home = home_of(a, f, v);
   if (home != f && v->type.rank) {
     build_acc_add(&a->b, handle_of(a, f, v, home), c, 0, NULL, 0);
     return;
@@ -77,7 +101,7 @@ void bar_add(Adjoint *a, Frame *f, Value *v, Value *c) {
   Value *old = map_get(&f->bars, v);
   if (!old && home != f)
     vec_push(a->module->arena, f->captured, v);
-  bar_set(a, f, v, !old ? c : v->type.rank ? raised(a, old, 0, NULL, 0, c) : build_add(&a->b, old, c));
+  bar_replace(a, f, v, !old ? c : v->type.rank ? raised(a, old, 0, NULL, 0, c) : build_add(&a->b, old, c));
 }
 
 void bar_add_at(Adjoint *a, Frame *f, Value *x, int n, Value *const *idx, uint64_t checks, Value *c) {
@@ -92,33 +116,35 @@ void bar_add_at(Adjoint *a, Frame *f, Value *x, int n, Value *const *idx, uint64
   }
   if (!c || !value_is_active(&a->activity, x))
     return;
-  Frame *home = home_of(f, x);
+  Frame *home = home_of(a, f, x);
   if (home != f) {
     build_acc_add(&a->b, handle_of(a, f, x, home), c, n, idx, checks);
     return;
   }
   Value *old = map_get(&f->bars, x);
-  bar_set(a, f, x, raised(a, old ? old : build_zeros(&a->b, x->type), n, idx, checks, c));
+  bar_replace(a, f, x, raised(a, old ? old : build_zeros(&a->b, x->type), n, idx, checks, c));
 }
 
 /* ---- frames */
 void frame_open(Adjoint *a, Frame *f, Frame *parent, Op *loop) {
   Arena *arena = a->module->arena;
   *f = (Frame){.parent = parent, .loop = loop, .region = loop ? loop->regions[0] : a->b.region};
-  f->bars.arena = f->handles.arena = arena;
+  f->bars.arena = f->handles.arena = f->threaded.arena = arena;
 }
 
-typedef struct CopiedReads {
+typedef struct CopiedFacts {
   Adjoint *a;
   const ValueMap *map;
-} CopiedReads;
+} CopiedFacts;
 
-/* A copy of a ghost's read stands for the copy of the recorded element. */
-static void copy_read(const Value *from, Value *to, void *arg) {
-  const CopiedReads *c = arg;
+/* A copy of a ghost's read stands for the copy of the recorded element, a copied loop over segments is one. */
+static void copy_facts(const Value *from, Value *to, void *arg) {
+  const CopiedFacts *c = arg;
   Value *element = map_get(&c->a->reads, from);
   if (element)
     map_put(&c->a->reads, to, map_value(c->map, element));
+  if (map_get(&c->a->segments, from))
+    map_put(&c->a->segments, to, to);
 }
 
 void frame_copy(Adjoint *a, Frame *f, const Region *body, ValueMap *map) {
@@ -127,15 +153,14 @@ void frame_copy(Adjoint *a, Frame *f, const Region *body, ValueMap *map) {
   build_copy_region(&a->b, body, map);
   a->b.share_top = share_top;
   activity_copied(&a->activity, map);
-  map_each(map, copy_read, &(CopiedReads){.a = a, .map = map});
+  map_each(map, copy_facts, &(CopiedFacts){.a = a, .map = map});
 }
 
-/* Re-executed code neither adds to the primal's accumulators nor tests its requirements again. */
-static void drop_effects(Adjoint *a, Region *r) {
+void adjoint_drop_effects(Adjoint *a, Region *r) {
   for (Op *op = r->first, *next; op; op = next) {
     next = op->next;
     for (int i = 0; i < op->nregions; i++)
-      drop_effects(a, op->regions[i]);
+      adjoint_drop_effects(a, op->regions[i]);
     if (op->code == OP_REQUIRE || (op->code == OP_ACC_ADD && map_get(&a->ghosts, op->operands[0])))
       op_unlink(op);
   }
@@ -152,9 +177,9 @@ void frame_close(Adjoint *a, Frame *f, Value *const *carries) {
   }
   loop_set_outs(m, f->loop, n, outs);
   build_loop_end(&a->b, f->loop, carries, yields);
-  drop_effects(a, f->region);
+  adjoint_drop_effects(a, f->region);
   for (int i = 0; i < f->handled.n; i++)
-    bar_set(a, f->parent, f->handled.at[i], loop_acc_result(f->loop, i));
+    bar_replace(a, f->parent, f->handled.at[i], loop_acc_result(f->loop, i));
   for (int i = 0; i < n; i++)
     bar_add(a, f->parent, f->captured.at[i], loop_out(f->loop, i));
 }
@@ -266,13 +291,13 @@ void adjoint_make(Func *f) {
   Func *base = f->derive.base;
   Module *m = f->module;
   Adjoint a = {.module = m, .func = f, .b = build_into(f, f->body)};
-  a.ghosts.arena = a.tapes.arena = a.reads.arena = a.replaced.arena = m->arena;
+  a.ghosts.arena = a.tapes.arena = a.reads.arena = a.segments.arena = a.replaced.arena = m->arena;
   a.b.loc = f->loc;
   const int nparams = base->body->nparams;
   ValueMap map = {.arena = m->arena};
   for (int i = 0; i < nparams; i++)
     map_put(&map, base->body->params[i], f->body->params[i]);
-  Prepare prepare = {.base = base, .wrt = f->derive.wrt};
+  Prepare prepare = {.base = base, .wrt = f->derive.wrt, .segments = &a.segments};
   a.b.hook = prepare_op;
   a.b.hook_arg = &prepare;
   build_copy_region(&a.b, base->body, &map);

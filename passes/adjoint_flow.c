@@ -184,12 +184,22 @@ void adjoint_loop(Adjoint *a, Frame *f, Op *op) {
     adjoint_parallel_loop(a, f, op);
 }
 
-/* ---- branches: the reverse of an `if` is an `if` on the same condition.  It stands in a loop of one iteration, so
-   that tensors from outside have an accumulator to be added to. */
+/* ---- branches: the reverse of an `if` is an `if` on the same condition.  One that yields tensors is most often a
+   tensor changed in one arm: its bar is threaded through the arms, in place, and so are those of all others that they
+   read. Any other stands in a loop of one iteration, so that tensors from outside have an accumulator to be added to.
+ */
+static bool yields_tensors(const Frame *f, const Op *op) {
+  for (int i = 0; i < op->nresults; i++)
+    if (op->results[i]->type.rank && bar_get(f, op->results[i]))
+      return true;
+  return false;
+}
+
 static void reverse_branch(Adjoint *a, const Frame *results, Frame *inner, Frame *parent, const Op *op, Op *reverse,
                            int which) {
   a->b.region = reverse->regions[which];
   frame_open(a, inner, parent, NULL);
+  inner->threads = parent == results;
   ValueMap map = {.arena = a->module->arena};
   frame_copy(a, inner, op->regions[which], &map);
   Op *last = last_op(a);
@@ -201,24 +211,10 @@ static void reverse_branch(Adjoint *a, const Frame *results, Frame *inner, Frame
   adjoint_walk(a, inner, NULL, last);
 }
 
-void adjoint_if(Adjoint *a, Frame *f, const Op *op) {
+/* The bars that leave the branches: of outer scalars what is to be added, of tensors what they are now. */
+static void branch_bars(Adjoint *a, const Frame *branch, Frame *f, Op *reverse) {
   Module *m = a->module;
-  if (!is_wanted(a, f, op))
-    return;
-  const LoopSpec once = {.nindices = 0};
-  Frame outer, branch[2];
-  Op *loop = build_loop_begin(&a->b, &once);
-  frame_open(a, &outer, f, loop);
-  Op *reverse = op_new(m, OP_IF, 1, 0, 2);
-  reverse->operands[0] = op->operands[0];
-  reverse->loc = a->b.loc;
-  reverse->origin = a->b.origin;
-  region_append(a->b.region, reverse);
-  for (int w = 0; w < 2; w++) {
-    reverse->regions[w] = region_new(m, a->func, reverse);
-    reverse_branch(a, f, &branch[w], &outer, op, reverse, w);
-  }
-  VEC(Value *) keys = {0}; /* outer scalars with a bar in either branch */
+  VEC(Value *) keys = {0};
   for (int w = 0; w < 2; w++)
     for (int i = 0; i < branch[w].captured.n; i++) {
       Value *v = branch[w].captured.at[i];
@@ -229,17 +225,48 @@ void adjoint_if(Adjoint *a, Frame *f, const Op *op) {
     Value **yields = NEW_ARRAY(m->arena, Value *, keys.n + 1);
     a->b.region = reverse->regions[w];
     for (int i = 0; i < keys.n; i++) {
-      Value *bar = bar_get(&branch[w], keys.at[i]);
-      yields[i] = bar ? bar : build_zeros(&a->b, keys.at[i]->type);
+      Value *v = keys.at[i], *bar = bar_get(&branch[w], v);
+      if (!bar && v->type.rank)
+        bar = bar_get(f, v);
+      yields[i] = bar ? bar : build_zeros(&a->b, v->type);
     }
     region_set_yields(m, reverse->regions[w], keys.n, yields);
   }
-  a->b.region = outer.region;
+  a->b.region = f->region;
   reverse->nresults = keys.n;
   reverse->results = NEW_ARRAY(m->arena, Value *, keys.n + 1);
-  for (int i = 0; i < keys.n; i++)
-    bar_add(a, &outer, keys.at[i], op_set_result(m, reverse, i, keys.at[i]->type, NULL));
-  frame_close(a, &outer, NULL);
+  for (int i = 0; i < keys.n; i++) {
+    Value *v = keys.at[i], *bar = op_set_result(m, reverse, i, v->type, NULL);
+    if (v->type.rank)
+      bar_replace(a, f, v, bar);
+    else
+      bar_add(a, f, v, bar);
+  }
+}
+
+void adjoint_if(Adjoint *a, Frame *f, const Op *op) {
+  Module *m = a->module;
+  if (!is_wanted(a, f, op))
+    return;
+  const LoopSpec once = {.nindices = 0};
+  const bool threads = yields_tensors(f, op);
+  Frame outer, branch[2], *around = threads ? f : &outer;
+  if (!threads)
+    frame_open(a, &outer, f, build_loop_begin(&a->b, &once));
+  Op *reverse = op_new(m, OP_IF, 1, 0, 2);
+  reverse->operands[0] = op->operands[0];
+  reverse->loc = a->b.loc;
+  reverse->origin = a->b.origin;
+  region_append(a->b.region, reverse);
+  for (int w = 0; w < 2; w++) {
+    reverse->regions[w] = region_new(m, a->func, reverse);
+    reverse_branch(a, f, &branch[w], around, op, reverse, w);
+  }
+  branch_bars(a, branch, around, reverse);
+  if (!threads)
+    frame_close(a, &outer, NULL);
+  for (int w = 0; w < 2; w++)
+    adjoint_drop_effects(a, reverse->regions[w]);
 }
 
 /* ---- while: known by now to take `trips` iterations, it is done again as a loop with carries, and that reversed. */

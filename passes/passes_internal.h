@@ -38,6 +38,7 @@ typedef struct Prepare {
   bool known;
   Activity activity; /* of the base, where something asks for it */
   bool is_tangent;
+  ValueMap *segments; /* receives the indices of the outer loops of nests for checkpoint; or NULL */
   enum { AGAIN_UNKNOWN, AGAIN_NO, AGAIN_YES } again; /* what is made of it is differentiated backward again */
 } Prepare;
 bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg);

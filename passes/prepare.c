@@ -105,7 +105,7 @@ static Value *segment_length(Builder *b, const Size *trips, int states) {
   return build_binary(b, OP_MAX, one, build_cast(b, KIND_I64, build_unary(b, OP_CEIL, root)));
 }
 
-static void prepare_checkpoint(Builder *b, const Op *op, ValueMap *map) {
+static void prepare_checkpoint(const Prepare *p, Builder *b, const Op *op, ValueMap *map) {
   Module *m = b->module;
   const LoopInfo *info = op->at.loop;
   const Region *body = op->regions[0];
@@ -124,6 +124,8 @@ static void prepare_checkpoint(Builder *b, const Op *op, ValueMap *map) {
                                .naccs = info->naccs,
                                .acc_inits = inits + nc};
   Op *outer = build_loop_begin(b, &outer_spec);
+  if (p->segments)
+    map_put(p->segments, loop_index(outer, 0), loop_index(outer, 0));
   Value *start = build_mul(b, loop_index(outer, 0), length);
   Value *left = build_binary(b, OP_MIN, length, build_sub(b, build_size(b, trips), start));
   const Size *inner_trips = size_atom(m, left);
@@ -180,11 +182,37 @@ static bool may_be_negative(Builder *b, const Op *op, const ValueMap *map, const
   return !clamped && !size_nonnegative(b->module, *extent);
 }
 
+typedef struct Outside {
+  const Region *region;
+  bool yes;
+} Outside;
+static void look_outside(Value *v, void *arg) {
+  Outside *o = arg;
+  o->yes = o->yes && value_is_outside(v, o->region);
+}
+
+/* The larger of an extent and 0, before the outermost loop that does not change it: what is recorded in an inner loop
+   has the same size each time. */
+static Value *trips_outside(Builder *b, const Size *extent) {
+  Region *here = b->region;
+  Op *loop = NULL;
+  Outside o = {.region = here, .yes = true};
+  for (size_values(extent, look_outside, &o); o.yes && b->region->owner; size_values(extent, look_outside, &o)) {
+    loop = b->region->owner;
+    b->region = loop->parent;
+    o.region = b->region;
+  }
+  Value *trips = build_binary(b, OP_MAX, build_size(b, extent), build_int(b, KIND_I64, 0));
+  if (loop)
+    op_settle_before(loop);
+  b->region = here;
+  return trips;
+}
+
 static void prepare_extent(Builder *b, const Op *op, const Size *extent, ValueMap *map) {
   LoopInfo info = *op->at.loop;
   Op clamped = *op;
-  Value *trips = build_binary(b, OP_MAX, build_size(b, extent), build_int(b, KIND_I64, 0));
-  const Size *larger = size_of_value(b->module, trips);
+  const Size *larger = size_of_value(b->module, trips_outside(b, extent));
   clamped.at.loop = &info;
   info.extents = &larger;
   build_copy_op(b, &clamped, map);
@@ -247,7 +275,7 @@ bool prepare_op(Builder *b, const Op *op, ValueMap *map, void *arg) {
       return false;
   }
   if (info->checkpoint && info->ncarries && !info->nouts) {
-    prepare_checkpoint(b, op, map);
+    prepare_checkpoint(p, b, op, map);
     return true;
   }
   return false;
