@@ -120,6 +120,9 @@ Value *loop_add_carry(Module *m, Op *loop, Value *init);
 void op_settle_before(Op *at);
 /* One more out of a finished loop: a value of its body, stacked or reduced. */
 Value *loop_add_out(Module *m, Op *loop, OutKind kind, Value *inner);
+/* One more accumulator of a finished loop, to which a value of its body is added at the loop's indices: a stack, filled
+   up with what `init` has where the loop is shorter than its axes.  Its result. */
+Value *loop_add_padded(Module *m, Op *loop, Value *init, Value *inner);
 /* A stack of what a value of its body was in each iteration. */
 Value *loop_record(Module *m, Op *loop, Value *inner);
 

@@ -1,4 +1,5 @@
-/* Widening a loop that is being built by carries, whose number and types only its body tells. */
+/* Widening loops: one that is being built by carries, whose number and types only its body tells; one that is finished
+   by an accumulator. */
 #include "ir/build.h"
 #include "ir/raw.h"
 
@@ -24,4 +25,33 @@ void op_settle_before(Op *at) {
     op_unlink(op);
     op_insert_before(at, op);
   }
+}
+
+Value *loop_add_padded(Module *m, Op *op, Value *init, Value *inner) {
+  LoopInfo *info = op->at.loop;
+  const int at = info->ncarries + info->naccs;
+  Value *handle = region_add_param(m, op->regions[0], init->type, init->name);
+  handle->is_acc = true;
+  Value **operands = NEW_ARRAY(m->arena, Value *, op->noperands + 1);
+  for (int i = 0; i < op->noperands; i++)
+    operands[i] = op->operands[i];
+  operands[op->noperands++] = init;
+  op->operands = operands;
+  Value **results = NEW_ARRAY(m->arena, Value *, op->nresults + 1);
+  for (int i = 0; i < op->nresults; i++) {
+    op->results[i]->index = i < at ? i : i + 1;
+    results[op->results[i]->index] = op->results[i];
+  }
+  op->results = results;
+  op->nresults++;
+  info->naccs++;
+  Op *add = op_new(m, OP_ACC_ADD, 2 + info->nindices, 0, 0);
+  add->operands[0] = handle;
+  add->operands[1] = inner;
+  for (int i = 0; i < info->nindices; i++)
+    add->operands[2 + i] = loop_index(op, i);
+  add->loc = op->loc;
+  add->origin = op->origin;
+  region_append(op->regions[0], add);
+  return op_set_result(m, op, at, init->type, inner->name);
 }

@@ -1,13 +1,9 @@
 /* Pass `reread`: a loop need not record what it reads of a tensor that it changes element by element where the tensor
    as it is at the end, or was at the beginning, still has it: in a recurrence y[i] = f(y[i], y[i - 1]) the elements y[i
-   - 1] stay as they are, and y[i] are those of the beginning. It is told by an axis on which what is read and all that
-   is written move alike, by a constant from one iteration to the next: what has been passed is overwritten no more, and
-   what is still to come has not been.  The axis must run through about as many elements as the loop has iterations, or
-   keeping the tensor might cost more than recording did. */
+   - 1] stay as they are, and y[i] are those of the beginning.  What stays is told by passes/stays.h. */
 #include "ir/raw.h"
 #include "passes/passes_internal.h"
-
-enum { MOST_STEPS = 200, MOST_WRITES = 64 }; /* of versions that are looked through: what is more is recorded */
+#include "passes/stays.h"
 
 typedef VEC(Op *) Ops;
 
@@ -15,11 +11,12 @@ typedef VEC(Op *) Ops;
 typedef struct Tape {
   Value *value;
   Op *loop;
-  int carry;
-  const Op *read; /* in an iteration; NULL: all of the carry, at its beginning */
-  int npath;      /* loops within the iteration that are around the read: their indices */
+  Changes *changes; /* of the carry */
+  const Op *read;   /* in an iteration; NULL: all of the carry, at its beginning */
+  int npath;        /* loops within the iteration that are around the read: their indices */
   Value *path[MAX_RANK];
-  bool good; /* so far: it is read only at single places */
+  Growth count; /* of what is recorded in an iteration */
+  bool good;    /* so far: it is read only at single places */
   Ops uses;
   struct Tape *next;
 } Tape;
@@ -28,67 +25,93 @@ typedef struct Reread {
   Module *module;
   Func *func;
   Tape *tapes;
+  const Op *loop;
+  Changes **changes; /* of its carries, as far as they have been asked for */
 } Reread;
-
-/* ---- versions of a carry: what updates make of it within an iteration */
-/* The carry that v is a version of; -1: none. */
-static int carry_of(const Op *loop, const Value *v, int *steps) {
-  for (; v->def && v->def->code == OP_UPDATE && *steps > 0; --*steps)
-    v = v->def->operands[0];
-  if (v->def && v->def->code == OP_IF && --*steps > 0) {
-    const int a = carry_of(loop, v->def->regions[0]->yields[v->index], steps);
-    return a >= 0 && a == carry_of(loop, v->def->regions[1]->yields[v->index], steps) ? a : -1;
-  }
-  const int carry = v->index - loop->at.loop->nindices;
-  return !v->def && v->region == loop->regions[0] && carry >= 0 && carry < loop->at.loop->ncarries ? carry : -1;
-}
-
-/* All updates between the carry and v; false where something else is, or too many. */
-static bool find_writes(Arena *arena, const Value *carry, Value *v, ValueMap *seen, Ops *writes) {
-  while (v != carry && !map_get(seen, v)) {
-    map_put(seen, v, v);
-    if (v->def && v->def->code == OP_IF)
-      return find_writes(arena, carry, v->def->regions[0]->yields[v->index], seen, writes) &&
-             find_writes(arena, carry, v->def->regions[1]->yields[v->index], seen, writes);
-    if (!v->def || v->def->code != OP_UPDATE || writes->n == MOST_WRITES)
-      return false;
-    vec_push(arena, *writes, v->def);
-    v = v->def->operands[0];
-  }
-  return true;
-}
 
 /* ---- candidates */
 static Tape *tape_of(const Value *v) {
   return v->def && v->def->code == OP_LOOP ? v->note : NULL;
 }
 
+/* The carry that v is a version of; NULL: none. */
+static Changes *changes_with(Reread *r, const Op *loop, const Value *v) {
+  const int n = loop->at.loop->ncarries;
+  if (r->loop != loop) {
+    r->loop = loop;
+    r->changes = NEW_ARRAY(r->module->arena, Changes *, n);
+  }
+  for (int j = 0; j < n; j++) {
+    if (!v->type.rank || !type_equal(loop_carry(loop, j)->type, v->type))
+      continue;
+    if (!r->changes[j])
+      r->changes[j] = changes_of(r->module, loop, j);
+    if (changes_have(r->changes[j], v))
+      return r->changes[j];
+  }
+  return NULL;
+}
+
+typedef struct Adds {
+  const Value *handle;
+  const Op *last;
+  int n;
+} Adds;
+static void count_add(Op *op, void *arg) {
+  Adds *a = arg;
+  if (op->code == OP_ACC_ADD && op->operands[0] == a->handle) {
+    a->last = op;
+    a->n++;
+  }
+}
+
+/* What an iteration of a loop puts into its stack, or into an accumulator that serves as one; NULL: neither. */
+static Value *stacked(const Op *loop, const Value *stack) {
+  const LoopInfo *info = loop->at.loop;
+  Region *body = loop->regions[0];
+  const int acc = stack->index - info->ncarries, out = acc - info->naccs;
+  if (out >= 0)
+    return info->outs[out] == OUT_STACK ? body->yields[info->ncarries + out] : NULL;
+  if (acc < 0 || !value_is_zero(loop->operands[stack->index]))
+    return NULL;
+  Adds a = {.handle = loop_acc(loop, acc)};
+  region_walk(body, count_add, &a);
+  if (a.n != 1 || a.last->parent != body || a.last->noperands != 2 + info->nindices)
+    return NULL;
+  for (int i = 0; i < info->nindices; i++)
+    if (a.last->operands[2 + i] != loop_index(loop, i))
+      return NULL;
+  return a.last->operands[1];
+}
+
 static void add_tape(Reread *r, Op *loop, int out) {
   const LoopInfo *info = loop->at.loop;
+  Module *m = r->module;
   Value *kept = loop->regions[0]->yields[info->ncarries + out];
-  Tape t = {.value = loop_out(loop, out), .loop = loop, .good = true};
-  int steps = MOST_STEPS;
+  Tape t = {.value = loop_out(loop, out), .loop = loop, .good = true, .count = {0, 1}};
   if (info->outs[out] != OUT_STACK)
     return;
-  for (const Op *inner = kept->def; inner && inner->code == OP_LOOP && !inner->at.loop->ncarries; inner = kept->def) {
+  for (const Op *inner = kept->def; inner && inner->code == OP_LOOP; inner = kept->def) {
     const LoopInfo *in = inner->at.loop;
-    const int k = kept->index - in->naccs;
-    if (k < 0 || in->outs[k] != OUT_STACK || t.npath + in->nindices > MAX_RANK)
+    kept = stacked(inner, kept);
+    if (!kept || t.npath + in->nindices > MAX_RANK)
       return;
-    for (int i = 0; i < in->nindices; i++)
+    for (int i = 0; i < in->nindices; i++) {
+      t.count = growth_times(t.count, size_growth(m, in->extents[i]));
       t.path[t.npath++] = loop_index(inner, i);
-    kept = inner->regions[0]->yields[k];
+    }
   }
-  if (kept->def && kept->def->code == OP_INDEX && !kept->type.rank) {
+  t.count = growth_times(t.count, size_growth(m, type_count(m, kept->type)));
+  if (kept->def && kept->def->code == OP_INDEX) {
     t.read = kept->def;
     kept = kept->def->operands[0];
   } else if (t.npath || kept->def) {
     return;
   }
-  t.carry = carry_of(loop, kept, &steps);
-  if (t.carry < 0 || !kept->type.rank)
+  t.changes = changes_with(r, loop, kept);
+  if (!t.changes)
     return;
-  Tape *tape = NEW(r->module->arena, Tape);
+  Tape *tape = NEW(m->arena, Tape);
   *tape = t;
   tape->next = r->tapes;
   r->tapes = tape;
@@ -159,52 +182,27 @@ static bool find_place(const Tape *t, const Op *use, Place *p) {
   return !p->inside;
 }
 
-/* How far ahead of the element, on an axis, a write of the same iteration is; false where that is not known. */
-static bool ahead(const Place *p, const Op *write, int axis, int64_t *by) {
-  Module *m = write->parent->func->module;
-  const Size *w = size_of_value(m, write->operands[2 + axis]), *slope, *rest;
-  int64_t k;
-  if (!size_linear_in(m, w, loop_index(p->tape->loop, 0), &slope, &rest) || !size_is_const(slope, &k) || k == 0)
-    return false;
-  Place q = *p;
-  w = size_map(m, w, in_use, &q);
-  if (!size_is_const(size_sub(m, w, p->indices[axis]), by) || *by == INT64_MIN)
-    return false;
-  *by = k > 0 ? *by : -*by;
-  return true;
-}
-
-static bool fits_axis(const Tape *t, Type type, int axis) {
-  Module *m = t->loop->parent->func->module;
-  const Size *trips = t->loop->at.loop->extents[0];
-  const Term *term = trips->nterms == 1 ? &trips->terms[0] : NULL;
-  const Value *atom = term && term->npowers == 1 ? term->powers[0].atom->value : NULL;
-  if (atom && atom->def && atom->def->code == OP_MAX && value_is_zero(atom->def->operands[1]))
-    trips = size_of_value(m, atom->def->operands[0]); /* the larger of it and 0 */
-  return size_is_const(size_sub(m, type.dims[axis], trips), NULL);
-}
-
-/* The tensor that still has the element: the carry's result, or its initial value; NULL: neither, or it is not known.
-   Elements moves with the loop only where the read does: its slope is the writes', as their distance is constant. */
-static Value *source_of(const Place *p, const Ops *writes) {
+/* The tensor that still has what a use wants: the carry's result, or its initial value; NULL: neither. */
+static Value *source_of(const Place *p) {
   const Tape *t = p->tape;
-  const Type type = loop_carry(t->loop, t->carry)->type;
-  const bool at_entry = !t->read || t->read->operands[0] == loop_carry(t->loop, t->carry);
-  for (int axis = 0; axis < p->n; axis++) {
-    bool last = fits_axis(t, type, axis), first = last;
-    for (int i = 0; i < writes->n && (last || first); i++) {
-      int64_t by;
-      const Op *write = writes->at[i];
-      const bool known = write->noperands - 2 > axis && ahead(p, write, axis, &by);
-      last &= known && by > 0;
-      first &= known && (at_entry ? by <= 0 : by < 0);
-    }
-    if (last)
-      return loop_carry_result(t->loop, t->carry);
-    if (first)
-      return t->loop->operands[t->carry];
+  Module *m = t->loop->parent->func->module;
+  const Size *indices[MAX_RANK];
+  Element e = {.version = loop_carry(t->loop, t->changes->carry), .n = p->n, .count = t->count};
+  if (t->read) {
+    for (int i = 0; i < p->n; i++)
+      indices[i] = size_of_value(m, t->read->operands[1 + i]);
+    e.version = t->read->operands[0];
+    e.where = t->read->parent;
+    e.indices = indices;
+  } else {
+    e.step = p->step;
+    e.indices = p->indices;
   }
-  return NULL;
+  switch (element_stays(m, t->changes, &e)) {
+  case STAYS_AT_END: return loop_carry_result(t->loop, t->changes->carry);
+  case STAYS_AT_START: return t->loop->operands[t->changes->carry];
+  default: return NULL;
+  }
 }
 
 /* ---- reading it there */
@@ -219,27 +217,31 @@ static Value *size_before(Module *m, Op *at, const Size *s) {
 
 static void read_there(Module *m, const Place *p, Op *use, Value *source) {
   const Tape *t = p->tape;
-  Value **operands = NEW_ARRAY(m->arena, Value *, p->n + 1);
+  const int first = t->read ? 2 + t->npath : 2 + p->n, more = use->noperands - first; /* into what was read */
+  Value **operands = NEW_ARRAY(m->arena, Value *, 1 + p->n + more);
   operands[0] = source;
   for (int i = 0; i < p->n; i++)
     operands[1 + i] = t->read ? size_before(m, use, p->indices[i]) : use->operands[2 + i];
-  use->at.checks = t->read ? t->read->at.checks : use->at.checks >> 1;
+  for (int i = 0; i < more; i++)
+    operands[1 + p->n + i] = use->operands[first + i];
+  use->at.checks = t->read ? t->read->at.checks | use->at.checks >> (first - 1) << p->n : use->at.checks >> 1;
   use->operands = operands;
-  use->noperands = 1 + p->n;
+  use->noperands = 1 + p->n + more;
 }
 
 static bool reread_tape(Reread *r, const Tape *t) {
   Arena *arena = r->module->arena;
-  Ops writes = {0};
-  ValueMap seen = {.arena = arena};
   Place *places = NEW_ARRAY(arena, Place, t->uses.n + 1);
   Value **sources = NEW_ARRAY(arena, Value *, t->uses.n + 1);
-  if (!t->good || !t->uses.n ||
-      !find_writes(arena, loop_carry(t->loop, t->carry), t->loop->regions[0]->yields[t->carry], &seen, &writes))
+  if (!t->good || !t->uses.n)
     return false;
-  for (int i = 0; i < t->uses.n; i++)
-    if (!find_place(t, t->uses.at[i], &places[i]) || !(sources[i] = source_of(&places[i], &writes)))
+  for (int i = 0; i < t->uses.n; i++) {
+    if (!find_place(t, t->uses.at[i], &places[i]))
       return false;
+    sources[i] = t->read && i ? sources[0] : source_of(&places[i]);
+    if (!sources[i])
+      return false;
+  }
   for (int i = 0; i < t->uses.n; i++)
     read_there(r->module, &places[i], t->uses.at[i], sources[i]);
   return true;
