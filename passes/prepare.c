@@ -5,7 +5,8 @@
      with the derivative of the mean of the terms equal to it.  (The front end writes that itself.)
    - checkpoint: a loop of T steps becomes G loops of at most S steps.  The adjoint of the outer records G states, the
      reverse of each of its iterations runs the inner again and records S: with S = ceil(sqrt(T)) both are O(sqrt T).
-     checkpoint(k) is left to the adjoint (adjoint_binomial.c), but where the result is differentiated backward again.
+     checkpoint(k) is left to the adjoint (adjoint_binomial.c), but where the result is differentiated backward again:
+     k segments, each of them made of segments of S = ceil(sqrt(T / k)) steps, keep k + 2 S states.
    - the square of sqrt(x), or of norm(x), has the derivatives of x, also at 0, where those of sqrt are infinite. */
 #include "ir/raw.h"
 #include "passes/adjoint.h"
@@ -105,45 +106,75 @@ static Value *segment_length(Builder *b, const Size *trips, int states) {
   return build_binary(b, OP_MAX, one, build_cast(b, KIND_I64, build_unary(b, OP_CEIL, root)));
 }
 
-static void prepare_checkpoint(const Prepare *p, Builder *b, const Op *op, ValueMap *map) {
+typedef struct Segments {
+  const Prepare *p;
+  const Op *op;
+  ValueMap *map; /* the operation's values to those of the copy */
+} Segments;
+
+/* `trips` steps from step `first` on (NULL: 0); carries: as they are before, and then after them. */
+static void run_steps(const Segments *s, Builder *b, Value *first, const Size *trips, Value **carries) {
+  const Region *body = s->op->regions[0];
+  const int nc = s->op->at.loop->ncarries;
+  const LoopSpec spec = {.nindices = 1, .extents = &trips, .ncarries = nc, .carry_inits = carries};
+  Op *loop = build_loop_begin(b, &spec);
+  map_put(s->map, body->params[0], first ? build_add(b, first, loop_index(loop, 0)) : loop_index(loop, 0));
+  for (int i = 0; i < nc; i++)
+    map_put(s->map, loop_carry(s->op, i), loop_carry(loop, i));
+  build_copy_region(b, body, s->map);
+  for (int i = 0; i < nc; i++)
+    carries[i] = map_value(s->map, body->yields[i]);
+  build_loop_end(b, loop, carries, NULL);
+  for (int i = 0; i < nc; i++)
+    carries[i] = loop->results[i];
+}
+
+/* The same by segments, and with `states` > 0 each of them by segments again.  The outermost loop adds to the
+   accumulators, which begin with `accs`. */
+static Op *run_segments(const Segments *s, Builder *b, Value *first, const Size *trips, int states, Value **carries,
+                        Value *const *accs) {
   Module *m = b->module;
-  const LoopInfo *info = op->at.loop;
-  const Region *body = op->regions[0];
+  const LoopInfo *info = s->op->at.loop;
   const int nc = info->ncarries;
-  const Size *trips = map_size(m, map, info->extents[0]);
-  Value *length = segment_length(b, trips, info->checkpoint);
+  Value *length = segment_length(b, trips, states);
   const Size *steps = size_atom(m, length);
   const Size *segments = size_floordiv(m, size_sub(m, size_add(m, trips, steps), size_const(m, 1)), steps);
-  Value **inits = NEW_ARRAY(m->arena, Value *, op->noperands + 1), **next = NEW_ARRAY(m->arena, Value *, nc + 1);
+  const LoopSpec spec = {.nindices = 1,
+                         .extents = &segments,
+                         .ncarries = nc,
+                         .carry_inits = carries,
+                         .naccs = accs ? info->naccs : 0,
+                         .acc_inits = accs};
+  Op *loop = build_loop_begin(b, &spec);
+  if (s->p->segments)
+    map_put(s->p->segments, loop_index(loop, 0), loop_index(loop, 0));
+  for (int i = 0; accs && i < info->naccs; i++)
+    map_put(s->map, loop_acc(s->op, i), loop_acc(loop, i));
+  Value *start = build_mul(b, loop_index(loop, 0), length);
+  Value *left = build_binary(b, OP_MIN, length, build_sub(b, build_size(b, trips), start));
+  Value *from = first ? build_add(b, first, start) : start;
+  for (int i = 0; i < nc; i++)
+    carries[i] = loop_carry(loop, i);
+  if (states > 0)
+    run_segments(s, b, from, size_atom(m, left), -1, carries, NULL);
+  else
+    run_steps(s, b, from, size_atom(m, left), carries);
+  build_loop_end(b, loop, carries, NULL);
+  for (int i = 0; i < nc; i++)
+    carries[i] = loop->results[i];
+  return loop;
+}
+
+static void prepare_checkpoint(const Prepare *p, Builder *b, const Op *op, ValueMap *map) {
+  const LoopInfo *info = op->at.loop;
+  const Segments s = {.p = p, .op = op, .map = map};
+  Value **inits = NEW_ARRAY(b->module->arena, Value *, op->noperands + 1);
   for (int i = 0; i < op->noperands; i++)
     inits[i] = map_value(map, op->operands[i]);
-  const LoopSpec outer_spec = {.nindices = 1,
-                               .extents = &segments,
-                               .ncarries = nc,
-                               .carry_inits = inits,
-                               .naccs = info->naccs,
-                               .acc_inits = inits + nc};
-  Op *outer = build_loop_begin(b, &outer_spec);
-  if (p->segments)
-    map_put(p->segments, loop_index(outer, 0), loop_index(outer, 0));
-  Value *start = build_mul(b, loop_index(outer, 0), length);
-  Value *left = build_binary(b, OP_MIN, length, build_sub(b, build_size(b, trips), start));
-  const Size *inner_trips = size_atom(m, left);
-  const LoopSpec inner_spec = {
-      .nindices = 1, .extents = &inner_trips, .ncarries = nc, .carry_inits = outer->regions[0]->params + 1};
-  Op *inner = build_loop_begin(b, &inner_spec);
-  map_put(map, body->params[0], build_add(b, start, loop_index(inner, 0)));
-  for (int i = 0; i < nc; i++)
-    map_put(map, loop_carry(op, i), loop_carry(inner, i));
-  for (int i = 0; i < info->naccs; i++)
-    map_put(map, loop_acc(op, i), loop_acc(outer, i));
-  build_copy_region(b, body, map);
-  for (int i = 0; i < nc; i++)
-    next[i] = map_value(map, body->yields[i]);
-  build_loop_end(b, inner, next, NULL);
-  build_loop_end(b, outer, inner->results, NULL);
+  const Op *loop = run_segments(&s, b, NULL, map_size(b->module, map, info->extents[0]), info->checkpoint, inits,
+                                inits + info->ncarries);
   for (int i = 0; i < op->nresults; i++)
-    map_put(map, op->results[i], outer->results[i]);
+    map_put(map, op->results[i], loop->results[i]);
 }
 
 /* The x of sqrt(x), also under the guard that norm and std have at 0; *negative says that v is -sqrt(x). */
