@@ -5,8 +5,8 @@
    to accumulators.  Where the lanes' elements lie side by side one loop is as good.
 
    Only for loops that no other parallel loop is around: what is inside of one may run in that one's vectors.  And only
-   where the loop stacks something itself, so that the product's stack is not what makes the memory grow: a sum over all
-   pairs keeps none of them. */
+   where the loop stacks something itself, or reads an element for each of its iterations, so that the product's stack
+   is not what makes the memory grow: a sum over all pairs keeps none of them. */
 #include "ir/raw.h"
 #include "passes/passes_internal.h"
 
@@ -174,12 +174,25 @@ static bool stacks(const LoopInfo *info) {
   return false;
 }
 
+/* An element of a tensor of which each iteration has its own. */
+static bool reads_its_own(const Op *loop) {
+  const int n = loop->at.loop->nindices;
+  for (const Op *op = loop->regions[0]->first; op; op = op->next) {
+    int k = 0;
+    while (op->code == OP_INDEX && k < n && k + 1 < op->noperands && op->operands[1 + k] == loop_index(loop, k))
+      k++;
+    if (k == n)
+      return true;
+  }
+  return false;
+}
+
 static bool unfuse_region(Func *f, Region *r) {
   bool any = false;
   for (Op *op = r->first; op; op = op->next) {
     const LoopInfo *info = op->code == OP_LOOP ? op->at.loop : NULL;
     if (info && info->nindices && !info->ncarries) {
-      any |= stacks(info) && unfuse_loop(f, op);
+      any |= (stacks(info) || reads_its_own(op)) && unfuse_loop(f, op);
       continue;
     }
     for (int i = 0; i < op->nregions; i++)
