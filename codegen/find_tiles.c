@@ -24,7 +24,8 @@ static bool is_cheap(const Op *op) {
   }
 }
 
-static bool lies_beside(const Op *index) {
+/* The elements that an index operation reads in the lanes. */
+bool lies_beside(const Op *index) {
   const int n = index->noperands - 1;
   Value *const *idx = index->operands + 1;
   for (int i = 0; i + 1 < n; i++)
@@ -33,14 +34,22 @@ static bool lies_beside(const Op *index) {
   return !vector_is_varying(idx[n - 1]) || note_of(idx[n - 1])->step == 1;
 }
 
+bool is_all_cheap(const Region *r) {
+  int n = 0;
+  for (const Op *op = r->first; op; op = op->next, n++)
+    if (!is_cheap(op) || n == MAX_OPS)
+      return false;
+  return true;
+}
+
 /* All elements lie beside each other along j, but for those of one operation, if there are rows that share them. */
 static bool find_packed(Tiles *t) {
   const Region *r = t->inner->regions[0];
   const bool could = t->row && t->again && t->inner->at.loop->nindices == 1;
-  int n = 0, nvarying = 0;
-  for (const Op *op = r->first; op; op = op->next, n++) {
-    if (!is_cheap(op) || n == MAX_OPS)
-      return false;
+  int nvarying = 0;
+  if (!is_all_cheap(r))
+    return false;
+  for (const Op *op = r->first; op; op = op->next) {
     if (op->code != OP_INDEX || !note_of(op->results[0])->varying)
       continue;
     const bool beside = lies_beside(op), packs = could && !note_of(op->results[0])->by_row;
@@ -81,9 +90,9 @@ bool find_tiles(LoopCode *l, Tiles *t) {
   const Region *body = l->op->regions[0];
   const LoopInfo *info = l->info;
   *t = (Tiles){.loop = l, .body = l->body, .vector = op_note(l->op)->vector};
-  if (!t->vector || l->body->vector || info->ncarries || info->naccs || t->vector->panels.n)
+  if (!t->vector || l->body->vector || info->ncarries || t->vector->panels.n)
     return false;
-  t->inner = plain_inner_loop(l);
+  t->inner = plain_inner_loop(l, true);
   if (!t->inner || t->inner->nresults > MAX_SUMS)
     return false;
   for (int i = 0; i < body->nyields; i++)

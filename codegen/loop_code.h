@@ -56,6 +56,8 @@ typedef struct Level {
 } Level;
 void level_begin(LoopCode *l, Level *level, LLVMValueRef n, const char *name);
 void level_end(LoopCode *l, Level *level);
+LLVMValueRef smaller(Body *b, LLVMValueRef x, LLVMValueRef y); /* of integers */
+LLVMValueRef at_least(Body *b, LLVMValueRef n, LLVMValueRef least, LLVMValueRef then, LLVMValueRef otherwise);
 LLVMValueRef reduction_begin(Body *b, OutKind out, Kind k);
 LLVMValueRef reduction_step(Body *b, OutKind out, Kind k, LLVMValueRef now, LLVMValueRef x);
 /* What an iteration does with what it yields to the loop's results, but for carries. */
@@ -83,10 +85,17 @@ bool runs_as_tiles(const LoopCode *l, int level);
 void lower_tiles(LoopCode *l);
 bool tiles_would_pack(const Op *loop, const Op *index);
 
+/* ---- lower_dots.c, find_dots.c */
+/* Whether the elements of a sum in the loop lie side by side along the sum; at the beginning vector_plan asks. */
+bool sums_along(FuncStorage *f, const Op *loop, int bits);
+/* Whether all levels are better run as products of rows; and these so. */
+bool runs_as_dots(const LoopCode *l);
+void lower_dots(LoopCode *l);
+
 /* ---- lower_rows.c */
-/* The one loop inside, if it only reduces, and all else, in it as well, are scalar operations without checks that are
-   for the same results; NULL otherwise. */
-const Op *plain_inner_loop(const LoopCode *l);
+/* The one loop inside, if it only reduces, and all else, in it as well, are scalar operations without checks that can
+   be done whatever results are wanted; NULL otherwise.  adds: after it numbers may be added to accumulators. */
+const Op *plain_inner_loop(const LoopCode *l, bool adds);
 /* Whether the innermost level is better run as rows; and that level so. */
 bool runs_as_rows(const LoopCode *l);
 void lower_rows(LoopCode *l);

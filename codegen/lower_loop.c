@@ -46,6 +46,15 @@ void counted_end(Body *b, CountedLoop *l) {
   begin_block(b, l->after);
 }
 
+LLVMValueRef smaller(Body *b, LLVMValueRef x, LLVMValueRef y) {
+  LLVMValueRef args[] = {x, y};
+  return call_intrinsic(b, "llvm.smin", 1, &b->unit->i64, 2, args);
+}
+
+LLVMValueRef at_least(Body *b, LLVMValueRef n, LLVMValueRef least, LLVMValueRef then, LLVMValueRef otherwise) {
+  return LLVMBuildSelect(b->at, LLVMBuildICmp(b->at, LLVMIntSGE, n, least, ""), then, otherwise, "");
+}
+
 /* ---- loop */
 LLVMValueRef reduction_begin(Body *b, OutKind out, Kind k) {
   LLVMTypeRef type = type_of_kind(b->unit, k);
@@ -140,6 +149,10 @@ static LLVMValueRef run_vectors(LoopCode *l, LLVMValueRef extent) {
 static void lower_level(LoopCode *l, int number) {
   if (number == l->info->nindices) {
     lower_iteration(l);
+    return;
+  }
+  if (number == 0 && runs_as_dots(l)) {
+    lower_dots(l);
     return;
   }
   if (runs_as_tiles(l, number)) {

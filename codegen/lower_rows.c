@@ -27,8 +27,18 @@ typedef struct Rows {
 } Rows;
 
 /* ---- whether it applies */
+/* An operation that only some of the results need that the loop is for is done for all, as long as what it does with a
+   value that has not been made is no more than another number. */
+static bool may_be_done(const Op *op) {
+  for (int i = 0; i < op->noperands; i++)
+    if (note_of(op->operands[i])->guarded && (!kind_is_float(op->operands[i]->type.kind) ||
+                                              (op->code == OP_CAST && !kind_is_float(op->results[0]->type.kind))))
+      return false;
+  return true;
+}
+
 static bool is_plain(const Body *b, const Op *op, uint64_t wants) {
-  if (b->wanted && op_note(op)->wants != wants)
+  if (b->wanted && op_note(op)->wants != wants && !may_be_done(op))
     return false;
   if (op->nresults != 1 || op->results[0]->type.rank)
     return false;
@@ -43,10 +53,20 @@ static bool is_plain(const Body *b, const Op *op, uint64_t wants) {
   }
 }
 
-static bool all_plain(const Body *b, const Region *r, const Op *but, uint64_t wants) {
-  for (const Op *op = r->first; op; op = op->next)
-    if (op != but && !is_plain(b, op, wants))
+static bool all_plain(const Body *b, const Op *from, const Op *end, uint64_t wants) {
+  for (const Op *op = from; op != end; op = op->next)
+    if (!is_plain(b, op, wants))
       return false;
+  return true;
+}
+
+/* The same, or an addition of a number to an accumulator. */
+static bool all_plain_or_add(const Body *b, const Op *from, uint64_t wants) {
+  for (const Op *op = from; op; op = op->next) {
+    const bool adds = op->code == OP_ACC_ADD && !op->operands[1]->type.rank && !op->at.checks;
+    if (!(adds ? may_be_done(op) : is_plain(b, op, wants)))
+      return false;
+  }
   return true;
 }
 
@@ -162,12 +182,14 @@ static void find_kept(Rows *rows) {
   }
 }
 
-const Op *plain_inner_loop(const LoopCode *l) {
+const Op *plain_inner_loop(const LoopCode *l, bool adds) {
+  const Body *b = l->body;
   const Region *body = l->op->regions[0];
   const Op *inner = inner_loop(body);
   const uint64_t wants = op_note(l->op)->wants;
-  if (!inner || (l->body->wanted && op_note(inner)->wants != wants) || !all_plain(l->body, body, inner, wants) ||
-      !all_plain(l->body, inner->regions[0], NULL, wants) || !extents_from_outside(inner, body))
+  if (!inner || (b->wanted && op_note(inner)->wants != wants) || !all_plain(b, body->first, inner, wants) ||
+      !(adds ? all_plain_or_add(b, inner->next, wants) : all_plain(b, inner->next, NULL, wants)) ||
+      !all_plain(b, inner->regions[0]->first, NULL, wants) || !extents_from_outside(inner, body))
     return NULL;
   return inner;
 }
@@ -176,7 +198,7 @@ static bool find_rows(LoopCode *l, Rows *rows) {
   const Region *body = l->op->regions[0];
   if (l->info->ncarries || l->info->naccs || l->info->nindices < 1)
     return false;
-  *rows = (Rows){.loop = l, .inner = plain_inner_loop(l), .index = body->params[l->info->nindices - 1]};
+  *rows = (Rows){.loop = l, .inner = plain_inner_loop(l, false), .index = body->params[l->info->nindices - 1]};
   if (!rows->inner || !lies_along(rows->inner, rows->index))
     return false;
   for (int i = 0; i < body->nyields; i++)

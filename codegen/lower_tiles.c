@@ -12,7 +12,8 @@
    The last tile begins early enough to be whole; what was done before is done again, and does not count twice in
    reductions.  Where that cannot be, single rows and scalars do what is left.
 
-   This holds for bodies of scalar operations around one inner loop that only sums, cheaply and without checks. */
+   This holds for bodies of scalar operations around one inner loop that only sums, cheaply and without checks; after it
+   numbers may be added to accumulators, which is done cell by cell. */
 #include "codegen/tiles.h"
 
 /* ---- cells */
@@ -52,6 +53,8 @@ static void lower_cells(Tiles *t, const Op *from, const Op *end) {
     recall(body, cell);
     recall(inner, cell);
     for (const Op *op = from; op != end; op = op->next) {
+      if (op->code == OP_ACC_ADD)
+        continue;
       ValueNote *note = note_of(op->results[0]);
       const int row = cell / t->panels, panel = cell % t->panels;
       const int same = (note->by_row ? row : 0) * t->panels + (note->varying ? panel : 0);
@@ -180,7 +183,8 @@ static void enter_tile(Tiles *t, int rows, int panels, LLVMValueRef row, LLVMVal
   lower_cells(t, body->first, t->inner);
 }
 
-static LLVMValueRef if_new(Tiles *t, int cell, LLVMValueRef next, LLVMValueRef now) {
+/* The lanes that have not been done before; NULL: all. */
+static LLVMValueRef new_lanes(Tiles *t, int cell) {
   Body *b = t->body;
   const int row = cell / t->panels, lanes = t->vector->lanes;
   LLVMValueRef fresh = NULL;
@@ -191,12 +195,23 @@ static LLVMValueRef if_new(Tiles *t, int cell, LLVMValueRef next, LLVMValueRef n
     of_row = vector_spread(b, of_row, lanes);
     fresh = fresh ? LLVMBuildAnd(b->at, fresh, of_row, "") : of_row;
   }
-  return fresh ? LLVMBuildSelect(b->at, fresh, next, now, "") : next;
+  return fresh;
+}
+
+static void add_to_accumulators(Tiles *t, LLVMValueRef fresh) {
+  Body *b = t->body;
+  b->vector->fresh = fresh;
+  for (const Op *op = t->inner->next; op; op = op->next)
+    if (op->code == OP_ACC_ADD)
+      lower_ops_until(b, op, op->next);
+  b->vector->fresh = NULL;
 }
 
 static void leave_cell(Tiles *t, int cell) {
   Body *b = t->body;
   const Op *op = t->loop->op;
+  LLVMValueRef fresh = new_lanes(t, cell);
+  add_to_accumulators(t, fresh);
   for (int i = 0; i < t->loop->info->nouts; i++) {
     const Value *y = op->regions[0]->yields[i];
     const Kind k = y->type.kind;
@@ -209,7 +224,7 @@ static void leave_cell(Tiles *t, int cell) {
     b->unit->lanes = t->vector->lanes;
     LLVMValueRef next = reduction_step(b, t->loop->info->outs[i], k, now, x);
     b->unit->lanes = 0;
-    LLVMBuildStore(b->at, if_new(t, cell, next, now), t->state[i]);
+    LLVMBuildStore(b->at, fresh ? LLVMBuildSelect(b->at, fresh, next, now, "") : next, t->state[i]);
   }
 }
 
@@ -232,15 +247,6 @@ static void whole_tile(Tiles *t, int rows, int panels, LLVMValueRef row, LLVMVal
   lower_steps_loosely(t);
   mend_sums(t);
   leave_tile(t);
-}
-
-static LLVMValueRef smaller(Body *b, LLVMValueRef x, LLVMValueRef y) {
-  LLVMValueRef args[] = {x, y};
-  return call_intrinsic(b, "llvm.smin", 1, &b->unit->i64, 2, args);
-}
-
-static LLVMValueRef at_least(Body *b, LLVMValueRef n, LLVMValueRef least, LLVMValueRef then, LLVMValueRef otherwise) {
-  return LLVMBuildSelect(b->at, LLVMBuildICmp(b->at, LLVMIntSGE, n, least, ""), then, otherwise, "");
 }
 
 /* How many steps of `width` are taken over n, and from where on there is a rest. */

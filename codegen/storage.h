@@ -98,6 +98,8 @@ typedef struct OpNote {
   Edge **exits;       /* loop, while: from each carry to its result */
   uint64_t wants;     /* results of the function that it is for: codegen/wanted.c */
   VectorLoop *vector; /* loop: runs in vectors; NULL: does not */
+  bool along;         /* loop: does not, but a sum in it may: codegen/lower_dots.c */
+  bool along_again;   /* and an iteration can be done twice */
   bool in_data;       /* update: codegen/lower_literal.c has done it */
   Place *area;        /* call: memory for the callee's own workspace, or NULL */
   bool blocks;        /* call: runs in blocks, codegen/parallel.h */

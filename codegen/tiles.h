@@ -31,4 +31,6 @@ typedef struct Tiles {
 
 /* ---- find_tiles.c */
 bool find_tiles(LoopCode *l, Tiles *t);
+bool lies_beside(const Op *index);  /* what it reads in the lanes */
+bool is_all_cheap(const Region *r); /* a few cheap operations on scalars */
 #endif

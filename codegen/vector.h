@@ -18,7 +18,7 @@ enum { STEP_UNKNOWN = INT32_MIN }; /* ValueNote.step: what an index grows by fro
 
 typedef struct Panel {
   const Value *handle;
-  Place *place; /* NULL: a scalar accumulator */
+  Place *place;         /* NULL: a scalar accumulator */
   LLVMValueRef address; /* while its loop's code is made */
 } Panel;
 
@@ -38,6 +38,8 @@ struct VectorLoop {
 
 /* Chooses loops; between storage_analyse and workspace_plan.  bits: the width of the processor's vectors. */
 void vector_plan(FuncStorage *f, int bits);
+/* Marks what varies in a loop that is to run in vectors inside another that is not; false: it cannot. */
+bool vector_plan_along(FuncStorage *f, const Op *inner, int lanes);
 bool vector_is_varying(const Value *v);
 /* ---- vector_panel.c */
 Panel *vector_panel(const VectorLoop *v, const Value *handle); /* NULL: none */

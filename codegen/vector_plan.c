@@ -13,6 +13,7 @@ typedef struct Plan {
   VectorLoop *vector;
   double vector_cost, scalar_cost; /* of an iteration, in instructions */
   double weight;                   /* of an operation at this depth of loops */
+  int vectors;                     /* of the target's that hold the lanes */
   bool heavy;                      /* holds a loop or a mathematical function: worth it at all */
 } Plan;
 
@@ -27,7 +28,7 @@ static void spend(Plan *p, double vector, double scalar) {
 }
 
 static void spend_memory(Plan *p, bool together) {
-  spend(p, together ? VECTORS : SCATTER_COST * p->vector->lanes / 2, 1);
+  spend(p, together ? p->vectors : SCATTER_COST * p->vector->lanes / 2, 1);
 }
 
 static void spend_scalar(Plan *p, const Op *op) {
@@ -39,7 +40,7 @@ static void spend_scalar(Plan *p, const Op *op) {
                       : simple && op->code != OP_POW                                   ? 1
                                                                                        : MATH_COST;
   p->heavy |= cost == MATH_COST;
-  spend(p, cost * VECTORS, cost);
+  spend(p, cost * p->vectors, cost);
 }
 
 /* ---- what varies */
@@ -147,9 +148,9 @@ static bool plan_acc_add(Plan *p, const Op *op) {
     spend_memory(p, side_by_side(handle, n, idx));
   } else if (own && panel_pays(p->f, p->loop, handle)) {
     panel_add(p->f, p->vector, handle);
-    spend(p, 2 * VECTORS, 2);
+    spend(p, 2 * p->vectors, 2);
   } else {
-    spend(p, 6 * VECTORS, 2);
+    spend(p, 6 * p->vectors, 2);
   }
   return true;
 }
@@ -369,9 +370,14 @@ static bool choose(FuncStorage *f, const Op *loop, int bits) {
   v->again = !writes_what_it_reads(loop);
   v->overlaps = loop->parent->owner != NULL && v->again;
   v->lanes = VECTORS * bits / 8 / (bytes ? bytes : 8);
-  if (size_is_const(info->extents[info->nindices - 1], &extent) && extent < (info->nindices > 1 ? 1 : 2) * v->lanes)
-    return false;
-  Plan p = {.f = f, .loop = loop, .body = loop->regions[0], .vector = v, .weight = 1};
+  int vectors = VECTORS;
+  if (size_is_const(info->extents[info->nindices - 1], &extent)) {
+    for (; vectors > 1 && extent < v->lanes; vectors /= 2) /* too short for both vectors, but not for one */
+      v->lanes /= 2;
+    if (extent < (info->nindices > 1 ? 1 : 2) * v->lanes)
+      return false;
+  }
+  Plan p = {.f = f, .loop = loop, .body = loop->regions[0], .vector = v, .weight = 1, .vectors = vectors};
   const Value *last = loop->regions[0]->params[info->nindices - 1];
   note_of(last)->varying = true;
   note_of(last)->step = 1;
@@ -395,10 +401,24 @@ static bool choose(FuncStorage *f, const Op *loop, int bits) {
   return true;
 }
 
+bool vector_plan_along(FuncStorage *f, const Op *inner, int lanes) {
+  VectorLoop vector = {.loop = inner, .lanes = lanes};
+  Plan p = {.f = f, .loop = inner, .body = inner->regions[0], .vector = &vector, .weight = 1, .vectors = 1};
+  const Value *last = loop_index(inner, inner->at.loop->nindices - 1);
+  forget(p.body);
+  note_of(last)->varying = true;
+  note_of(last)->step = 1;
+  return plan_region(&p, p.body);
+}
+
 static void choose_in(FuncStorage *f, const Region *r, int bits) {
   for (const Op *op = r->first; op; op = op->next) {
     if (op->code == OP_LOOP && choose(f, op, bits))
       continue;
+    if (op->code == OP_LOOP && sums_along(f, op, bits)) {
+      op_note(op)->along = true;
+      op_note(op)->along_again = !writes_what_it_reads(op);
+    }
     for (int i = 0; i < op->nregions; i++)
       choose_in(f, op->regions[i], bits);
   }

@@ -1,22 +1,15 @@
 /* Accumulators turned back into stacks and sums.
    The adjoint adds everywhere into accumulators: memory read and written for each term.  Where the index of the
-   addition says so, three steps do better:
+   addition says so, four steps do better:
    1. an addition whose index does not change in the loop around it becomes a sum of that loop, added once after it;
    2. an addition that touches each element exactly once becomes a stack;
    3. an addition whose index is some of the loops' indices, and whose term is cheap to compute, becomes a nest of its
-   own: a stack over those indices of a sum over the others, as the adjoint of a matrix product is two matrix products.
-   An accumulator is eligible when one place in its loop adds to it, below parallel loops only. */
+   own: a stack over those indices of a sum over the others, as the adjoint of a matrix product is two matrix products;
+   4. one whose index is computed from some of the loops' indices is summed over the others first,
+   passes/gather_first.c. An accumulator is eligible when one place in its loop adds to it, below parallel loops only.
+ */
+#include "passes/gather.h"
 #include "ir/raw.h"
-#include "passes/passes_internal.h"
-
-enum { MAX_PATH = 16, MAX_SLICE = 24 };
-
-typedef struct Addition {
-  Op *op; /* the only acc_add of the accumulator; NULL: none or several */
-  bool several;
-  int npath;
-  Op *path[MAX_PATH]; /* from the declaring loop down to the loop that holds op; parallel loops only */
-} Addition;
 
 static void find_additions(Region *r, const Value *handle, Op **stack, int depth, bool plain, Addition *found) {
   for (Op *op = r->first; op; op = op->next) {
@@ -42,13 +35,6 @@ static bool find_addition(Op *loop, int acc, Addition *found) {
   return found->op && !found->several;
 }
 
-static Value *const *indices_of(const Op *add) {
-  return add->operands + 2;
-}
-static int nindices_of(const Op *add) {
-  return add->noperands - 2;
-}
-
 /* ---- 1: sums */
 /* An addition behind a loop is done also where the loop has no iteration: its index must not be one to be checked. */
 static bool always_runs(Module *m, const Op *loop) {
@@ -63,8 +49,8 @@ static bool hoist(Module *m, Addition *a) {
   Value *v = a->op->operands[1];
   if (a->npath < 2 || v->type.rank || (a->op->at.checks && !always_runs(m, inner)))
     return false;
-  for (int i = 0; i < nindices_of(a->op); i++)
-    if (!value_is_outside(indices_of(a->op)[i], inner->regions[0]))
+  for (int i = 0; i < addition_nindices(a->op); i++)
+    if (!value_is_outside(addition_indices(a->op)[i], inner->regions[0]))
       return false;
   op_unlink(a->op);
   a->op->operands[1] = loop_add_out(m, inner, OUT_SUM, v);
@@ -78,8 +64,7 @@ static bool hoist(Module *m, Addition *a) {
 
 /* ---- 2: stacks */
 
-/* The result of the accumulator becomes that of another operation; everybody who reads it reads that. */
-static void hand_over_result(Module *m, Op *loop, int acc, Op *to, int result) {
+void hand_over_result(Module *m, Op *loop, int acc, Op *to, int result) {
   const int slot = loop->at.loop->ncarries + acc;
   Value *r = loop->results[slot];
   op_set_result(m, loop, slot, r->type, NULL);
@@ -99,10 +84,10 @@ static bool is_identity(const Addition *a, const Op *loop, int acc) {
   int k = 0;
   for (int p = 0; p < a->npath; p++)
     for (int i = 0; i < a->path[p]->at.loop->nindices; i++, k++)
-      if (k >= nindices_of(a->op) || indices_of(a->op)[k] != loop_index(a->path[p], i) ||
+      if (k >= addition_nindices(a->op) || addition_indices(a->op)[k] != loop_index(a->path[p], i) ||
           handle->type.dims[k] != a->path[p]->at.loop->extents[i])
         return false;
-  return k == nindices_of(a->op) && k > 0;
+  return k == addition_nindices(a->op) && k > 0;
 }
 
 static void stack_up(Module *m, Func *f, Op *loop, int acc, Addition *a) {
@@ -112,7 +97,7 @@ static void stack_up(Module *m, Func *f, Op *loop, int acc, Addition *a) {
     b.share_top = a->op->parent;
     b.loc = a->op->loc;
     b.origin = a->op->origin;
-    v = with_init(&b, init, v, nindices_of(a->op), indices_of(a->op));
+    v = with_init(&b, init, v, addition_nindices(a->op), addition_indices(a->op));
   }
   op_unlink(a->op);
   for (int p = a->npath - 1; p >= 0; p--)
@@ -121,12 +106,6 @@ static void stack_up(Module *m, Func *f, Op *loop, int acc, Addition *a) {
 }
 
 /* ---- 3: nests */
-typedef struct Slice {
-  const Op *ops[MAX_SLICE]; /* needed for the term, in no order */
-  int n;
-  const Region *top; /* the declaring loop's body: what is outside is there anyway */
-} Slice;
-
 static bool is_cheap(const Op *op) {
   switch (op->code) {
   case OP_CONST:
@@ -150,7 +129,7 @@ static bool is_cheap(const Op *op) {
   }
 }
 
-static bool slice_of(Slice *s, const Value *v) {
+bool slice_of(Slice *s, const Value *v) {
   const Op *op = v->def;
   if (value_is_outside(v, s->top) || !op)
     return true; /* from around the nest, or an index */
@@ -166,20 +145,13 @@ static bool slice_of(Slice *s, const Value *v) {
   return true;
 }
 
-static void copy_slice(Builder *b, const Slice *s, const Value *v, ValueMap *map) {
+void copy_slice(Builder *b, const Slice *s, const Value *v, ValueMap *map) {
   if (!v->def || value_is_outside(v, s->top) || map_get(map, v))
     return;
   for (int i = 0; i < v->def->noperands; i++)
     copy_slice(b, s, v->def->operands[i], map);
   build_copy_op(b, v->def, map);
 }
-
-typedef struct Nest {
-  const Value *index[MAX_PATH]; /* of the path, outer before inner */
-  const Size *extent[MAX_PATH];
-  bool kept[MAX_PATH];       /* an index of the addition; else summed over */
-  int n, position[MAX_PATH]; /* position[axis]: which index it is */
-} Nest;
 
 typedef struct Within {
   const Region *top;
@@ -190,9 +162,7 @@ static void look_within(Value *v, void *arg) {
   w->yes |= !value_is_outside(v, w->top);
 }
 
-/* Rectangular, each axis indexed by an index of its own that covers it. */
-static bool is_nest(const Addition *a, const Op *loop, int acc, Nest *nest) {
-  const Value *handle = loop_acc(loop, acc);
+bool is_rectangular(const Addition *a, const Op *loop, Nest *nest) {
   Within within = {.top = loop->regions[0]};
   *nest = (Nest){0};
   for (int p = 0; p < a->npath; p++)
@@ -200,14 +170,21 @@ static bool is_nest(const Addition *a, const Op *loop, int acc, Nest *nest) {
       if (nest->n == MAX_PATH)
         return false;
       nest->index[nest->n] = loop_index(a->path[p], i);
+      nest->depth[nest->n] = p;
       nest->extent[nest->n++] = a->path[p]->at.loop->extents[i];
       size_values(a->path[p]->at.loop->extents[i], look_within, &within);
     }
-  if (within.yes || nindices_of(a->op) != handle->type.rank || !handle->type.rank)
+  return !within.yes;
+}
+
+/* Rectangular, each axis indexed by an index of its own that covers it. */
+static bool is_nest(const Addition *a, const Op *loop, int acc, Nest *nest) {
+  const Value *handle = loop_acc(loop, acc);
+  if (!is_rectangular(a, loop, nest) || addition_nindices(a->op) != handle->type.rank || !handle->type.rank)
     return false;
   for (int axis = 0; axis < handle->type.rank; axis++) {
     int k = 0;
-    while (k < nest->n && nest->index[k] != indices_of(a->op)[axis])
+    while (k < nest->n && nest->index[k] != addition_indices(a->op)[axis])
       k++;
     if (k == nest->n || nest->kept[k] || nest->extent[k] != handle->type.dims[axis])
       return false;
@@ -276,10 +253,12 @@ static bool gather_loop(Module *m, Func *f, Op *loop) {
     if (is_identity(&a, loop, acc) && (scalar || value_is_zero(loop->operands[acc]))) {
       stack_up(m, f, loop, acc, &a);
       any = true;
-    } else if (scalar && is_nest(&a, loop, acc, &nest) && is_worth_it(&nest, nindices_of(a.op)) &&
+    } else if (scalar && is_nest(&a, loop, acc, &nest) && is_worth_it(&nest, addition_nindices(a.op)) &&
                slice_of(&slice, a.op->operands[1])) {
       make_nest(m, f, loop, acc, &a, &nest, &slice);
       any = true;
+    } else if (scalar) {
+      any |= sum_first(m, f, loop, acc, &a);
     }
   }
   return any;
