@@ -4,8 +4,8 @@
    finds the values of B that A has too.  Those at the frontier, which B uses for something new, are stacked by A and
    read by B, where computing them again would take more than a load: an exponential, a division, a reduction. A stack
    is a number an iteration.  Numbers of loops inside an iteration are kept only where the iteration is itself inside a
-   loop, so that they are local to it, or a step of a sequential one, whose states are kept as well; or where B is to be
-   run for many seeds. */
+   loop, so that they are local to it, or a step of a sequential one, whose states are kept as well; where the iteration
+   makes a tensor of as many numbers anyway, as a row of weights; or where B is to be run for many seeds. */
 #include "ir/raw.h"
 #include "passes/number.h"
 #include "passes/passes_internal.h"
@@ -149,11 +149,32 @@ static int path_of(const Region *top, const Region *r, Value **indices) {
   return n;
 }
 
+/* An iteration of the loop makes a tensor with these axes among its own. */
+static bool makes_as_much(const Op *loop, Value *const *path, int n) {
+  for (int i = 0; i < loop->at.loop->nouts; i++) {
+    const Type t = loop->regions[0]->yields[loop->at.loop->ncarries + i]->type;
+    uint32_t taken = 0;
+    int found = 0;
+    int64_t one;
+    for (int p = 0; p < n; p++) {
+      const Size *extent = path[p]->region->owner->at.loop->extents[path[p]->index];
+      int axis = 0;
+      while (axis < t.rank && (t.dims[axis] != extent || taken >> axis & 1))
+        axis++;
+      found += axis < t.rank || (size_is_const(extent, &one) && one == 1);
+      taken |= axis < t.rank ? 1u << axis : 0;
+    }
+    if (t.rank && found == n)
+      return true;
+  }
+  return false;
+}
+
 static bool storage_is_bounded(const Keep *k, Value *const *path, int n) {
   const Op *a = op_a(k);
   if (n == 0)
     return true;
-  if (!a->parent->owner && !a->at.loop->ncarries && !k->many_seeds)
+  if (!a->parent->owner && !a->at.loop->ncarries && !k->many_seeds && !makes_as_much(a, path, n))
     return false;
   for (int i = 0; i < n; i++) {
     const Op *loop = path[i]->region->owner;
