@@ -57,6 +57,7 @@ typedef struct Body {
   VectorLoop *vector;                       /* the loop that is being written in vectors, or NULL */
   bool loose_zeros;                         /* products that are marked loose are plain ones */
   bool exact_zeros;                         /* a loop runs again with none */
+  bool bare_zeros;                          /* those that are marked bare are, all through the function */
   bool plain_loops; /* LLVM leaves the loops that are written as they are: no vectors, no unrolling */
   Range loc;
   LLVMMetadataRef subprogram; /* -g */
@@ -119,6 +120,12 @@ typedef struct Again {
 } Again;
 void again_begin(Body *b, Again *a, LLVMValueRef zero);
 void again_end(Body *b, const Again *a);
+
+/* ---- bare.c */
+/* Whether the function has few results and products that may be plain ones at first, all through it; marks these. */
+bool mark_bare_products(const Unit *u, Func *f);
+/* In an export, of the function's i-th result, which the pointer leads to. */
+LLVMValueRef any_result_is_nan(Body *b, int i, LLVMValueRef result);
 
 /* ---- lower_size.c */
 LLVMValueRef size_code(Body *b, const Size *s);
@@ -244,6 +251,9 @@ void lower_part_call(Body *b, const Op *op, LLVMValueRef wanted);
 /* ---- lower_func.c, lower_export.c */
 void declare_func(Unit *u, Func *f);
 void lower_func(Unit *u, Func *f);
+/* Constant sizes, and operations so few that each of its exports may hold a copy of it: a call costs then what it
+   computes. */
+bool has_few_ops(const Func *f);
 void lower_export(Unit *u, const Export *e);
 
 /* ---- lower_tape.c: exports that are cut in two.  In the C functions of an export, when its other arguments are bound.

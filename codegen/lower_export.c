@@ -2,13 +2,19 @@
 
    The workspace of a call, in this order, each part a multiple of WORK_ALIGNMENT:
      the context of what is pushed, if anything is; the planned tensors; for each output that is NULL or that is added
-   into, a tensor to compute it in; what may be pushed. */
+   into, a tensor to compute it in, unless that is small and stands in the frame; what may be pushed. */
 #include "codegen/body.h"
 #include "codegen/interface.h"
 #include "codegen/parallel.h"
 #include <string.h>
 
-enum { CONTEXT_BYTES = 64, STATUS_BAD_SIZE = 5 };
+enum {
+  CONTEXT_BYTES = 64,
+  STATUS_BAD_SIZE = 5,
+  FRAME_RESULT_BYTES = 1024, /* of a result in the frame, and of all */
+  FRAME_BYTES = 4096,
+  COPIED_BYTES = 256 /* a result of no more is always made in the frame, where it may be in registers, and copied */
+};
 
 typedef struct ExportCode {
   Body body;
@@ -17,6 +23,7 @@ typedef struct ExportCode {
   LLVMValueRef tape;     /* the C argument; or NULL */
   LLVMValueRef *asides;  /* by result: whether it is computed in the workspace; NULL: a scalar */
   LLVMValueRef *bytes;   /* and the room that it takes there */
+  int *frames;           /* or its bytes in the frame; 0: not there */
   LLVMValueRef aside;    /* the sum of that */
   LLVMValueRef total;    /* bytes of the workspace, but for what is pushed */
   bool no_work;          /* none is ever needed */
@@ -47,7 +54,7 @@ static LLVMValueRef add_c_function(Unit *u, const char *name, LLVMTypeRef result
   return f;
 }
 
-static LLVMValueRef declare_export(Unit *u, const CInterface *c, bool with_work) {
+static LLVMValueRef declare_export(Unit *u, const CInterface *c, const char *name, bool with_work) {
   LLVMTypeRef *types = NEW_ARRAY(u->arena, LLVMTypeRef, c->nparams + 2);
   int n = 0;
   for (int i = 0; i < c->nparams; i++)
@@ -56,7 +63,7 @@ static LLVMValueRef declare_export(Unit *u, const CInterface *c, bool with_work)
     types[n++] = u->ptr;
     types[n++] = u->i64;
   }
-  LLVMValueRef f = add_c_function(u, with_work ? c->ws_symbol : c->symbol, u->i32, n, types);
+  LLVMValueRef f = add_c_function(u, name, u->i32, n, types);
   for (int i = 0; i < c->nparams; i++) {
     const CParam *p = &c->params[i];
     if (p->role == C_TENSOR || (p->role == C_TAPE && c->export->part == PART_BACKWARD))
@@ -165,6 +172,20 @@ static void bind_tape(ExportCode *e) {
     (export->part == PART_BACKWARD ? b->params : e->outputs)[export->cut.first + i] = addresses[i];
 }
 
+/* Takes result i's bytes from what is left for results in the frame, if it can be there. */
+static int take_frame(const Export *export, int i, int *left) {
+  const Type t = export->func->result_types[i];
+  int64_t bytes = kind_bytes(t.kind), n;
+  for (int j = 0; j < t.rank; j++) {
+    if (!size_is_const(t.dims[j], &n) || n < 0 || n > FRAME_RESULT_BYTES || (bytes *= n) > FRAME_RESULT_BYTES)
+      return 0;
+  }
+  if (!t.rank || result_is_hidden(export, i) || !bytes || bytes > *left)
+    return 0;
+  *left -= (int)bytes;
+  return (int)bytes;
+}
+
 static bool accumulates(const ExportCode *e, int result) {
   return result >= e->interface->export->accumulate_from;
 }
@@ -175,19 +196,27 @@ static void measure_work(ExportCode *e) {
   const Func *f = b->func;
   e->asides = NEW_ARRAY(u->arena, LLVMValueRef, f->nresults);
   e->bytes = NEW_ARRAY(u->arena, LLVMValueRef, f->nresults);
+  e->frames = NEW_ARRAY(u->arena, int, f->nresults);
   e->aside = const_i64(u, 0);
+  int left = FRAME_BYTES;
   e->no_work = !needs_context(b->plan) && !b->plan->slots->parts.n;
   for (int i = 0; i < f->nresults; i++) {
     const Type t = f->result_types[i];
     if (!t.rank)
       continue;
+    e->bytes[i] = const_i64(u, 0);
     if (result_is_hidden(e->interface->export, i)) {
       e->asides[i] = LLVMConstInt(u->i1, 0, false);
-      e->bytes[i] = const_i64(u, 0);
+      continue;
+    }
+    e->asides[i] = accumulates(e, i) ? LLVMConstInt(u->i1, 1, false) : LLVMBuildIsNull(b->at, e->outputs[i], "");
+    e->frames[i] = take_frame(e->interface->export, i, &left);
+    if (e->frames[i]) {
+      if (e->frames[i] <= COPIED_BYTES)
+        e->asides[i] = LLVMConstInt(u->i1, 1, false);
       continue;
     }
     e->no_work = false;
-    e->asides[i] = accumulates(e, i) ? LLVMConstInt(u->i1, 1, false) : LLVMBuildIsNull(b->at, e->outputs[i], "");
     LLVMValueRef bytes = round_up(b, saturated_bytes(b, t));
     e->bytes[i] = LLVMBuildSelect(b->at, e->asides[i], bytes, const_i64(u, 0), "");
     e->aside = saturating_add(b, e->aside, e->bytes[i]);
@@ -230,11 +259,18 @@ static void store_output(ExportCode *e, int i, LLVMValueRef computed) {
   Body *b = &e->body;
   Unit *u = b->unit;
   const Type t = b->func->result_types[i];
-  if (t.rank && !accumulates(e, i))
+  const bool copies = e->frames[i] && LLVMIsConstant(e->asides[i]);
+  if (t.rank && !accumulates(e, i) && !copies)
     return;
   LLVMBasicBlockRef store = new_block(b, "store"), after = new_block(b, "");
   LLVMBuildCondBr(b->at, LLVMBuildIsNull(b->at, e->outputs[i], ""), after, store);
   begin_block(b, store);
+  if (t.rank && !accumulates(e, i)) {
+    copy_tensor(b, t, e->outputs[i], computed);
+    LLVMBuildBr(b->at, after);
+    begin_block(b, after);
+    return;
+  }
   CountedLoop l;
   if (t.rank)
     counted_begin(b, &l, count_code(b, t), "accumulate");
@@ -290,40 +326,102 @@ static LLVMValueRef wanted_results(const ExportCode *e) {
   return set;
 }
 
-/* Calls the function on a workspace of which `room` bytes are left after the fixed parts.  */
-static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool acquired) {
+/* What the function is called with on a workspace; *results: the pointers to its results among them. */
+static LLVMValueRef *arguments(ExportCode *e, LLVMValueRef work, LLVMValueRef **results, LLVMValueRef *rest) {
   Body *b = &e->body;
   Unit *u = b->unit;
-  Func *f = b->func;
+  const Func *f = b->func;
   const bool uses_context = needs_context(b->plan);
   LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, FIRST_PARAM + f->body->nparams + f->nresults);
   int n = 0;
-  LLVMValueRef planned = uses_context ? moved(b, work, const_i64(u, CONTEXT_BYTES)) : work;
   args[n++] = uses_context ? work : LLVMConstNull(u->ptr);
-  args[n++] = planned;
+  args[n++] = uses_context ? moved(b, work, const_i64(u, CONTEXT_BYTES)) : work;
   args[n++] = wanted_results(e);
   for (int i = 0; i < f->body->nparams; i++)
     args[n++] = b->params[i];
-  LLVMValueRef next = e->no_work ? work : moved(b, work, fixed_bytes(b)), *computed = args + n;
+  LLVMValueRef next = e->no_work ? work : moved(b, work, fixed_bytes(b));
+  *results = args + n;
   for (int i = 0; i < f->nresults; i++) {
     const Type t = f->result_types[i];
     if (!t.rank) {
       args[n++] = entry_alloca(b, memory_type(u, t.kind), 1, (unsigned)kind_bytes(t.kind), "");
       continue;
     }
-    args[n++] = LLVMBuildSelect(b->at, e->asides[i], next, e->outputs[i], "");
-    next = moved(b, next, e->bytes[i]);
+    LLVMValueRef frame = e->frames[i] ? entry_alloca(b, u->i8, e->frames[i], 16, "aside") : NULL;
+    args[n++] = LLVMBuildSelect(b->at, e->asides[i], frame ? frame : next, e->outputs[i], "");
+    if (!frame)
+      next = moved(b, next, e->bytes[i]);
   }
+  *rest = next;
+  return args;
+}
+
+static LLVMValueRef call_code(ExportCode *e, LLVMValueRef code, LLVMValueRef *args) {
+  const Func *f = e->body.func;
+  const int n = FIRST_PARAM + f->body->nparams + f->nresults;
+  return LLVMBuildCall2(e->body.at, func_note(f)->type, code, args, (unsigned)n, "");
+}
+
+static void inline_call(ExportCode *e, LLVMValueRef call) {
+  LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, attribute(e->body.unit, "alwaysinline", 0));
+}
+
+static void store_outputs(ExportCode *e, LLVMValueRef *computed) {
+  for (int i = 0; i < e->body.func->nresults; i++)
+    store_output(e, i, computed[i]);
+}
+
+/* The version with plain products; where one of its results is NaN, the C function `exactly`, of the same arguments. */
+static void call_bare(ExportCode *e, LLVMValueRef exactly) {
+  Body *b = &e->body;
+  Unit *u = b->unit;
+  LLVMValueRef *computed, rest, *args = arguments(e, LLVMConstNull(u->ptr), &computed, &rest);
+  LLVMValueRef status = call_code(e, func_note(b->func)->bare_code, args);
+  inline_call(e, status);
+  LLVMValueRef no = LLVMConstInt(u->i1, 0, false), again = no;
+  for (int i = 0; i < b->func->nresults; i++) {
+    LLVMValueRef nan = any_result_is_nan(b, i, computed[i]);
+    nan = LLVMBuildSelect(b->at, LLVMBuildIsNull(b->at, e->outputs[i], ""), no, nan, ""); /* then not made, perhaps */
+    again = LLVMBuildOr(b->at, again, nan, "");
+  }
+  LLVMBasicBlockRef good = new_block(b, "good"), done = new_block(b, "done"), made = new_block(b, "made");
+  LLVMBasicBlockRef bad = new_block(b, "exactly");
+  LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, status, zero_status(u), ""), made, done);
+  begin_block(b, made);
+  mark_unlikely(u, LLVMBuildCondBr(b->at, again, bad, good));
+  begin_block(b, good);
+  store_outputs(e, computed);
+  LLVMBuildBr(b->at, done);
+  begin_block(b, done);
+  LLVMBuildRet(b->at, status);
+  begin_block(b, bad);
+  LLVMValueRef *given = NEW_ARRAY(u->arena, LLVMValueRef, e->interface->nparams);
+  for (int i = 0; i < e->interface->nparams; i++)
+    given[i] = LLVMGetParam(b->code, (unsigned)i);
+  LLVMTypeRef type = LLVMGlobalGetValueType(exactly);
+  LLVMValueRef result = LLVMBuildCall2(b->at, type, exactly, given, (unsigned)e->interface->nparams, "");
+  LLVMSetTailCallKind(result, LLVMTailCallKindTail);
+  LLVMBuildRet(b->at, result);
+}
+
+/* Calls the function on a workspace of which `room` bytes are left after the fixed parts.  */
+static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool acquired) {
+  Body *b = &e->body;
+  Unit *u = b->unit;
+  Func *f = b->func;
+  const bool uses_context = needs_context(b->plan);
+  LLVMValueRef *computed, rest, *args = arguments(e, work, &computed, &rest);
   if (uses_context)
-    open_context(b, work, next, room, acquired);
+    open_context(b, work, rest, room, acquired);
   if (b->plan->uses_lanes)
     LLVMBuildStore(b->at, b->lanes, work);
-  LLVMValueRef status = LLVMBuildCall2(b->at, func_note(f)->type, func_note(f)->code, args, (unsigned)n, "");
+  LLVMValueRef status = call_code(e, func_note(f)->code, args);
+  if (e->no_work && !func_note(f)->bare_code && u->options->opt_level >= 2 && has_few_ops(f))
+    inline_call(e, status);
   LLVMBasicBlockRef good = new_block(b, "good"), done = new_block(b, "done");
   LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, status, zero_status(u), ""), good, done);
   begin_block(b, good);
-  for (int i = 0; i < f->nresults; i++)
-    store_output(e, i, computed[i]);
+  store_outputs(e, computed);
   LLVMBuildBr(b->at, done);
   begin_block(b, done);
   if (uses_context)
@@ -348,27 +446,46 @@ static void export_begin(ExportCode *e, Unit *u, const Export *export, const CIn
   measure_work(e);
 }
 
-static void lower_plain(Unit *u, const Export *export, const CInterface *c) {
+/* An internal function that computes without the version with plain products. */
+static LLVMValueRef lower_exactly(Unit *u, const Export *export, const CInterface *c) {
+  LLVMValueRef code = declare_export(u, c, arena_printf(u->arena, "%s.exactly", c->symbol), false);
+  LLVMSetLinkage(code, LLVMInternalLinkage);
+  LLVMAddAttributeAtIndex(code, LLVMAttributeFunctionIndex, attribute(u, "noinline", 0));
+  LLVMAddAttributeAtIndex(code, LLVMAttributeFunctionIndex, attribute(u, "cold", 0));
   ExportCode e;
-  export_begin(&e, u, export, c, declare_export(u, c, false));
+  export_begin(&e, u, export, c, code);
+  call_body(&e, LLVMConstNull(u->ptr), const_i64(u, 0), false);
+  body_end(&e.body);
+  return code;
+}
+
+/* Without a workspace. */
+static void lower_no_work(ExportCode *e, LLVMValueRef exactly) {
+  if (exactly)
+    call_bare(e, exactly);
+  else
+    call_body(e, LLVMConstNull(e->body.unit->ptr), const_i64(e->body.unit, 0), false);
+}
+
+static void lower_plain(Unit *u, const Export *export, const CInterface *c, LLVMValueRef exactly) {
+  ExportCode e;
+  export_begin(&e, u, export, c, declare_export(u, c, c->symbol, false));
   Body *b = &e.body;
-  if (e.no_work) {
-    call_body(&e, LLVMConstNull(u->ptr), const_i64(u, 0), false);
-    body_end(b);
-    return;
-  }
-  call_body(&e, acquire(&e), const_i64(u, 0), true);
+  if (e.no_work)
+    lower_no_work(&e, exactly);
+  else
+    call_body(&e, acquire(&e), const_i64(u, 0), true);
   body_end(b);
 }
 
-static void lower_ws(Unit *u, const Export *export, const CInterface *c) {
+static void lower_ws(Unit *u, const Export *export, const CInterface *c, LLVMValueRef exactly) {
   ExportCode e;
-  export_begin(&e, u, export, c, declare_export(u, c, true));
+  export_begin(&e, u, export, c, declare_export(u, c, c->ws_symbol, true));
   Body *b = &e.body;
   LLVMValueRef given = LLVMGetParam(b->code, (unsigned)c->nparams),
                size = LLVMGetParam(b->code, (unsigned)c->nparams + 1);
   if (e.no_work) {
-    call_body(&e, LLVMConstNull(u->ptr), const_i64(u, 0), false);
+    lower_no_work(&e, exactly);
     body_end(b);
     return;
   }
@@ -416,8 +533,9 @@ static void lower_worksize(Unit *u, const Export *export, const CInterface *c) {
   }
   ask_for_lanes(&b);
   LLVMValueRef status = bind_computed_sizes(&b, export), total = fixed_bytes(&b);
+  int left = FRAME_BYTES;
   for (int i = 0; i < f->nresults; i++)
-    if (f->result_types[i].rank && !result_is_hidden(export, i))
+    if (f->result_types[i].rank && !result_is_hidden(export, i) && !take_frame(export, i, &left))
       total = saturating_add(&b, total, round_up(&b, saturated_bytes(&b, f->result_types[i])));
   LLVMValueRef zero = const_i64(u, 0), none = LLVMBuildICmp(b.at, LLVMIntEQ, total, zero, "");
   LLVMValueRef aligned = saturating_add(&b, total, const_i64(u, WORK_ALIGNMENT - 1));
@@ -428,8 +546,9 @@ static void lower_worksize(Unit *u, const Export *export, const CInterface *c) {
 void lower_export(Unit *u, const Export *e) {
   const CInterface *c = interface_of(u->module, e, u->options);
   lower_worksize(u, e, c);
+  LLVMValueRef exactly = c->has_ws && func_note(e->func)->bare_code ? lower_exactly(u, e, c) : NULL;
   if (c->has_ws)
-    lower_ws(u, e, c);
+    lower_ws(u, e, c, exactly);
   if (c->has_ws && c->has_plain)
-    lower_plain(u, e, c);
+    lower_plain(u, e, c, exactly);
 }

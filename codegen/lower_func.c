@@ -6,6 +6,51 @@ static void mark_param(Unit *u, LLVMValueRef f, unsigned i, const char *name) {
   LLVMAddAttributeAtIndex(f, i + 1, attribute(u, name, 0));
 }
 
+static LLVMValueRef declare_code(Unit *u, const Func *f, const char *name) {
+  const int nparams = f->body->nparams;
+  LLVMValueRef code = LLVMAddFunction(u->llvm, name, func_note(f)->type);
+  LLVMSetLinkage(code, LLVMInternalLinkage);
+  LLVMAddAttributeAtIndex(code, LLVMAttributeFunctionIndex, attribute(u, "nounwind", 0));
+  for (int i = 0; i < 2; i++)
+    mark_param(u, code, (unsigned)i, "noalias");
+  for (int i = 0; i < nparams; i++) {
+    if (!f->body->params[i]->type.rank)
+      continue;
+    mark_param(u, code, (unsigned)i + FIRST_PARAM, "noalias");
+    mark_param(u, code, (unsigned)i + FIRST_PARAM, "readonly");
+    mark_param(u, code, (unsigned)i + FIRST_PARAM, "nocapture");
+  }
+  for (int i = 0; i < f->nresults; i++) {
+    mark_param(u, code, (unsigned)(i + FIRST_PARAM + nparams), "noalias");
+    mark_param(u, code, (unsigned)(i + FIRST_PARAM + nparams), "nocapture");
+  }
+  return code;
+}
+
+static void count_op(Op *op, void *arg) {
+  (void)op;
+  ++*(int *)arg;
+}
+
+bool has_few_ops(const Func *f) {
+  enum { FEW_OPS = 400 };
+  int n = 0;
+  region_walk(f->body, count_op, &n);
+  return !f->nsizes && n <= FEW_OPS;
+}
+
+/* Whether an export, and no part of one, runs it without a workspace. */
+static bool is_exported_alone(const Module *m, const Func *f) {
+  const WorkPlan *plan = func_note(f)->plan;
+  bool found = false;
+  for (const Export *e = m->exports; e; e = e->next)
+    if (e->func == f && e->part != PART_WHOLE)
+      return false;
+    else
+      found |= e->func == f;
+  return found && !needs_context(plan) && !plan->slots->parts.n;
+}
+
 void declare_func(Unit *u, Func *f) {
   FuncNote *note = func_note(f);
   const int nparams = f->body->nparams;
@@ -21,22 +66,9 @@ void declare_func(Unit *u, Func *f) {
   for (int i = 0; i < f->nresults; i++)
     types[n++] = u->ptr;
   note->type = LLVMFunctionType(u->i32, types, (unsigned)n, false);
-  note->code = LLVMAddFunction(u->llvm, arena_printf(u->arena, "%s.ad", f->name), note->type);
-  LLVMSetLinkage(note->code, LLVMInternalLinkage);
-  LLVMAddAttributeAtIndex(note->code, LLVMAttributeFunctionIndex, attribute(u, "nounwind", 0));
-  for (int i = 0; i < 2; i++)
-    mark_param(u, note->code, (unsigned)i, "noalias");
-  for (int i = 0; i < nparams; i++) {
-    if (!f->body->params[i]->type.rank)
-      continue;
-    mark_param(u, note->code, (unsigned)i + FIRST_PARAM, "noalias");
-    mark_param(u, note->code, (unsigned)i + FIRST_PARAM, "readonly");
-    mark_param(u, note->code, (unsigned)i + FIRST_PARAM, "nocapture");
-  }
-  for (int i = 0; i < f->nresults; i++) {
-    mark_param(u, note->code, (unsigned)(i + FIRST_PARAM + nparams), "noalias");
-    mark_param(u, note->code, (unsigned)(i + FIRST_PARAM + nparams), "nocapture");
-  }
+  note->code = declare_code(u, f, arena_printf(u->arena, "%s.ad", f->name));
+  if (u->options->opt_level >= 2 && is_exported_alone(u->module, f) && has_few_ops(f) && mark_bare_products(u, f))
+    note->bare_code = declare_code(u, f, arena_printf(u->arena, "%s.bare.ad", f->name));
 }
 
 void body_begin(Body *b, Unit *u, Func *f, LLVMValueRef code) {
@@ -79,9 +111,10 @@ static LLVMValueRef result_pointer(Body *b, int i) {
   return LLVMGetParam(b->code, (unsigned)(FIRST_PARAM + b->func->body->nparams + i));
 }
 
-void lower_func(Unit *u, Func *f) {
+static void lower_code(Unit *u, Func *f, LLVMValueRef code) {
   Body b;
-  body_begin(&b, u, f, func_note(f)->code);
+  body_begin(&b, u, f, code);
+  b.bare_zeros = code == func_note(f)->bare_code;
   debug_function(&b, f->name, f->loc);
   bind_params(&b);
   if (b.plan->uses_lanes)
@@ -101,4 +134,10 @@ void lower_func(Unit *u, Func *f) {
   region_pop(&b, mark);
   LLVMBuildRet(b.at, LLVMConstInt(u->i32, 0, false));
   body_end(&b);
+}
+
+void lower_func(Unit *u, Func *f) {
+  lower_code(u, f, func_note(f)->code);
+  if (func_note(f)->bare_code)
+    lower_code(u, f, func_note(f)->bare_code);
 }

@@ -191,10 +191,13 @@ LLVMValueRef scalar_code(Body *b, const Op *op, LLVMValueRef *x) {
   case OP_AND: return LLVMBuildAnd(b->at, x[0], x[1], "");
   case OP_OR: return LLVMBuildOr(b->at, x[0], x[1], "");
   case OP_MULZ:
-    if (b->loose_zeros && note_of(op->results[0])->loose)
+    if ((b->loose_zeros && note_of(op->results[0])->loose) || (b->bare_zeros && note_of(op->results[0])->bare))
       return arithmetic(b, OP_MUL, k, x[0], x[1], b->unit->fast);
     return product_unless_zero(b, k, x[0], x[1]);
-  case OP_DIVZ: return quotient_unless_zero(b, k, x[0], x[1]);
+  case OP_DIVZ:
+    if (b->bare_zeros && note_of(op->results[0])->bare)
+      return arithmetic(b, OP_DIV, k, x[0], x[1], b->unit->fast);
+    return quotient_unless_zero(b, k, x[0], x[1]);
   case OP_ATTACH: return x[0];
   case OP_SELECT: return LLVMBuildSelect(b->at, x[0], x[1], x[2], "");
   default: break;

@@ -122,6 +122,9 @@ typedef struct ValueNote {
   /* In a loop that only reduces: codegen/loose.c */
   bool used, spoilt; /* by something; by something that does not hand NaN on to a sum */
   bool loose;        /* a mulz that may be a plain product */
+  /* In a function of few numbers: codegen/bare.c */
+  bool bare;    /* a mulz or divz that may be a plain one */
+  bool tainted; /* depends on one */
   /* In a loop that runs in tiles: codegen/lower_tiles.c */
   bool by_row;         /* differs between rows */
   LLVMValueRef *cells; /* in each cell of a tile */

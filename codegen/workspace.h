@@ -61,6 +61,7 @@ typedef struct FuncNote {
   FuncStorage *storage;
   WorkPlan *plan;
   LLVMValueRef code, work_code; /* the LLVM function; that which computes its workspace's size, or NULL */
+  LLVMValueRef bare_code;       /* the version with plain products, for exports, or NULL: codegen/bare.c */
   LLVMTypeRef type, work_type;
   /* With a part: the length of a block, and the bytes for all of them and so many lanes, of what work_code takes; what
      the runtime calls for each block, with a pointer to block_frame. */
