@@ -10,15 +10,34 @@ typedef struct MathRow {
 } MathRow;
 
 static const MathRow rows[] = {
-    {OP_EXP, 1, math_exp, true},         {OP_EXP2, 1, math_exp2, true},    {OP_EXPM1, 1, math_expm1, true},
-    {OP_SIGMOID, 1, math_sigmoid, true}, {OP_TANH, 1, math_tanh, true},    {OP_SINH, 1, math_sinh, true},
-    {OP_COSH, 1, math_cosh, true},       {OP_LOG, 1, math_log, true},      {OP_LOG2, 1, math_log2, true},
-    {OP_LOG10, 1, math_log10, true},     {OP_LOG1P, 1, math_log1p, true},  {OP_SOFTPLUS, 1, math_softplus, true},
-    {OP_SIN, 1, math_sin, false},        {OP_COS, 1, math_cos, false},     {OP_TAN, 1, math_tan, false},
-    {OP_ATAN, 1, math_atan, true},       {OP_ATAN2, 2, math_atan2, true},  {OP_ASIN, 1, math_asin, true},
-    {OP_ACOS, 1, math_acos, true},       {OP_ERF, 1, math_erf, false},     {OP_ERFC, 1, math_erfc, false},
-    {OP_POW, 2, math_pow, false},        {OP_CBRT, 1, math_cbrt, true},    {OP_HYPOT, 2, math_hypot, true},
-    {OP_ASINH, 1, math_asinh, false},    {OP_ACOSH, 1, math_acosh, false}, {OP_ATANH, 1, math_atanh, false},
+    {OP_EXP, 1, math_exp, true},
+    {OP_EXP2, 1, math_exp2, true},
+    {OP_EXPM1, 1, math_expm1, true},
+    {OP_SIGMOID, 1, math_sigmoid, true},
+    {OP_TANH, 1, math_tanh, true},
+    {OP_SINH, 1, math_sinh, true},
+    {OP_COSH, 1, math_cosh, true},
+    {OP_LOG, 1, math_log, true},
+    {OP_LOG2, 1, math_log2, true},
+    {OP_LOG10, 1, math_log10, true},
+    {OP_LOG1P, 1, math_log1p, true},
+    {OP_SOFTPLUS, 1, math_softplus, true},
+    {OP_SIN, 1, math_sin, false},
+    {OP_COS, 1, math_cos, false},
+    {OP_TAN, 1, math_tan, false},
+    {OP_ATAN, 1, math_atan, true},
+    {OP_ATAN2, 2, math_atan2, true},
+    {OP_ASIN, 1, math_asin, true},
+    {OP_ACOS, 1, math_acos, true},
+    {OP_ERF, 1, math_erf, false},
+    {OP_ERFC, 1, math_erfc, false},
+    {OP_POW, 2, math_pow, false},
+    {OP_POW_BELOW, 3, math_pow_below, true},
+    {OP_CBRT, 1, math_cbrt, true},
+    {OP_HYPOT, 2, math_hypot, true},
+    {OP_ASINH, 1, math_asinh, false},
+    {OP_ACOSH, 1, math_acosh, false},
+    {OP_ATANH, 1, math_atanh, false},
 };
 
 static const MathRow *row_of(Opcode op) {
@@ -38,8 +57,8 @@ static LLVMValueRef make(Unit *u, const MathRow *row, int64_t exponent, Kind kin
   c.real = of_lanes(c.element, lanes);
   c.whole = of_lanes(kind == KIND_F64 ? u->i64 : u->i32, lanes);
   c.at = LLVMCreateBuilderInContext(u->context);
-  LLVMValueRef f = math_function(&c, name, row->nargs), operands[2];
-  if (row->small && u->options->opt_level >= 3)
+  LLVMValueRef f = math_function(&c, name, row->nargs), operands[3];
+  if (row->small && u->options->opt_level >= (row->op == OP_POW_BELOW ? 2 : 3))
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "alwaysinline", 0));
   for (int i = 0; i < row->nargs; i++)
     operands[i] = LLVMGetParam(f, (unsigned)i);

@@ -143,7 +143,7 @@ Real narrowed(const MathCode *narrow, Real x) {
 }
 
 LLVMValueRef math_function(MathCode *c, const char *name, int nargs) {
-  LLVMTypeRef params[] = {c->real, c->real};
+  LLVMTypeRef params[] = {c->real, c->real, c->real};
   c->function = LLVMAddFunction(c->unit->llvm, name, LLVMFunctionType(c->real, params, (unsigned)nargs, false));
   LLVMSetLinkage(c->function, LLVMInternalLinkage);
   mark_pure(c->unit, c->function);
@@ -180,20 +180,24 @@ static LLVMValueRef libm_lanes(const MathCode *c) {
   return f;
 }
 
-Real far_values(MathCode *c, Flag is_far, Real x, Real near) {
+Real cold_values(MathCode *c, Flag is_cold, LLVMValueRef f, int nargs, Real *operands, Real near) {
   Unit *u = c->unit;
   LLVMBasicBlockRef start = LLVMGetInsertBlock(c->at);
   LLVMBasicBlockRef far = LLVMAppendBasicBlockInContext(u->context, c->function, "far");
   LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(u->context, c->function, "done");
-  LLVMValueRef any = c->lanes == 1 ? is_far : intrinsic(c, "llvm.vector.reduce.or", LLVMTypeOf(is_far), 1, &is_far);
+  LLVMValueRef any = c->lanes == 1 ? is_cold : intrinsic(c, "llvm.vector.reduce.or", LLVMTypeOf(is_cold), 1, &is_cold);
   mark_unlikely(u, LLVMBuildCondBr(c->at, any, far, done));
   LLVMPositionBuilderAtEnd(c->at, far);
-  LLVMValueRef f = libm_lanes(c), of_libm = LLVMBuildCall2(c->at, LLVMGlobalGetValueType(f), f, &x, 1, "");
-  LLVMValueRef values[] = {near, choose(c, is_far, of_libm, near)};
+  LLVMValueRef other = LLVMBuildCall2(c->at, LLVMGlobalGetValueType(f), f, operands, (unsigned)nargs, "");
+  LLVMValueRef values[] = {near, choose(c, is_cold, other, near)};
   LLVMBuildBr(c->at, done);
   LLVMPositionBuilderAtEnd(c->at, done);
   LLVMValueRef phi = LLVMBuildPhi(c->at, c->real, "");
   LLVMBasicBlockRef blocks[] = {start, far};
   LLVMAddIncoming(phi, values, blocks, 2);
   return phi;
+}
+
+Real far_values(MathCode *c, Flag is_far, Real x, Real near) {
+  return cold_values(c, is_far, libm_lanes(c), 1, &x, near);
 }

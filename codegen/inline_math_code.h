@@ -145,6 +145,9 @@ static inline Real at_least(const MathCode *c, Real x, double bound) {
    the function's block and goes on in another. */
 Real far_values(MathCode *c, Flag is_far, Real x, Real near);
 
+/* The same with what another function of the module gives for the operands. */
+Real cold_values(MathCode *c, Flag is_cold, LLVMValueRef function, int nargs, Real *operands, Real near);
+
 /* An internal function of the module of `nargs` operands, whose block c goes on in. */
 LLVMValueRef math_function(MathCode *c, const char *name, int nargs);
 
@@ -187,7 +190,7 @@ MathRecipe math_exp, math_exp2, math_expm1, math_sigmoid, math_tanh, math_sinh, 
 MathRecipe math_log, math_log2, math_log10, math_log1p, math_softplus;
 MathRecipe math_sin, math_cos, math_tan;
 MathRecipe math_atan, math_atan2, math_asin, math_acos;
-MathRecipe math_erf, math_erfc, math_pow, math_powi, math_cbrt, math_hypot;
+MathRecipe math_erf, math_erfc, math_pow, math_pow_below, math_powi, math_cbrt, math_hypot;
 MathRecipe math_asinh, math_acosh, math_atanh;
 
 #endif

@@ -46,6 +46,16 @@ Real math_pow(MathCode *c, const Real *operands) {
   return choose(c, either(c, equal(c, y, zero), equal(c, x, one)), one, power);
 }
 
+/* x^(y - 1) = r / x where r = x^y is of middling size, so that it has all of its digits, and has them in f32 too. */
+Real math_pow_below(MathCode *c, const Real *operands) {
+  Real x = operands[0], y = operands[1], r = operands[2], size = size_of(c, r);
+  Flag inside = both(c, LLVMBuildFCmp(c->at, LLVMRealOGE, size, number(c, 0x1p-100), ""),
+                     LLVMBuildFCmp(c->at, LLVMRealOLE, size, number(c, 0x1p100), ""));
+  Real args[] = {x, sub(c, y, number(c, 1))};
+  LLVMValueRef power = inline_math(c->unit, OP_POW, c->kind, c->lanes);
+  return cold_values(c, LLVMBuildNot(c->at, inside, ""), power, 2, args, quotient(c, r, x));
+}
+
 /* ---- whole exponents */
 enum { MOST_EXPONENT = 1 << 20 }; /* so that what is lost twice stays below the last place */
 

@@ -55,6 +55,7 @@ static int weight_of(const Op *op) {
   case OP_CALL: return CALL;
   case OP_DIV:
   case OP_DIVZ:
+  case OP_POW_BELOW:
   case OP_REM:
   case OP_MOD:
   case OP_SQRT: return MIDDLING;

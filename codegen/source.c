@@ -223,6 +223,21 @@ static const char divz_text[] = "// a / b, and 0 where a is exactly 0.\n"
                                 "jvp divz(a, b -> y; a_dot, b_dot) {\n"
                                 "  divz(a_dot, b) - mulz(divz(b_dot, b), divz(a, b))\n"
                                 "}\n";
+static const char pow_below_text[] =
+    "// x ^ (y - 1.0), r being x ^ y.\n"
+    "fn pow_below<T>(x: T, y: T, r: T) -> T {\n"
+    "  where(abs(r) >= 7.888609052210118e-31 and abs(r) <= 1.2676506002282294e30, r / x, pow(x, y - 1.0))\n"
+    "}\n"
+    "\n"
+    "vjp pow_below(x, y, r -> z; z_bar) {\n"
+    "  let by_y = where(x == 0.0 and y >= 1.0, 0.0, mulz(z, log(x)));\n"
+    "  (mulz(z_bar, mulz(y - 1.0, pow(x, y - 2.0))), mulz(z_bar, by_y), 0.0)\n"
+    "}\n"
+    "\n"
+    "jvp pow_below(x, y, r -> z; x_dot, y_dot, r_dot) {\n"
+    "  let by_y = where(x == 0.0 and y >= 1.0, 0.0, mulz(z, log(x)));\n"
+    "  mulz(x_dot, mulz(y - 1.0, pow(x, y - 2.0))) + mulz(y_dot, by_y)\n"
+    "}\n";
 static const char attach_text[] = "// v, with the derivative of x.\n"
                                   "fn attach<T>(v: T, x: T) -> T {\n"
                                   "  v\n"
@@ -241,10 +256,12 @@ static const char floor_div_text[] = "// a / b, rounded down.\n"
                                      "}\n";
 
 static void print_helpers(const SourceWriter *s, FILE *out) {
-  if (s->needs_mulz || s->needs_divz)
+  if (s->needs_mulz || s->needs_divz || s->needs_pow_below)
     fprintf(out, "%s\n", mulz_text);
   if (s->needs_divz)
     fprintf(out, "%s\n", divz_text);
+  if (s->needs_pow_below)
+    fprintf(out, "%s\n", pow_below_text);
   if (s->needs_attach)
     fprintf(out, "%s\n", attach_text);
   if (s->needs_floor_div)

@@ -172,17 +172,21 @@ static const char *full_text(SourceWriter *s, const Op *op) {
 
 /* ---- operators and functions */
 static const char *const functions[OP_COUNT] = {
-    [OP_ABS] = "abs",      [OP_SIGN] = "sign",         [OP_SQRT] = "sqrt",       [OP_CBRT] = "cbrt",
-    [OP_EXP] = "exp",      [OP_EXP2] = "exp2",         [OP_EXPM1] = "expm1",     [OP_LOG] = "log",
-    [OP_LOG2] = "log2",    [OP_LOG10] = "log10",       [OP_LOG1P] = "log1p",     [OP_SIN] = "sin",
-    [OP_COS] = "cos",      [OP_TAN] = "tan",           [OP_ASIN] = "asin",       [OP_ACOS] = "acos",
-    [OP_ATAN] = "atan",    [OP_SINH] = "sinh",         [OP_COSH] = "cosh",       [OP_TANH] = "tanh",
-    [OP_ASINH] = "asinh",  [OP_ACOSH] = "acosh",       [OP_ATANH] = "atanh",     [OP_ERF] = "erf",
-    [OP_ERFC] = "erfc",    [OP_LGAMMA] = "lgamma",     [OP_SIGMOID] = "sigmoid", [OP_SOFTPLUS] = "softplus",
-    [OP_FLOOR] = "floor",  [OP_CEIL] = "ceil",         [OP_ROUND] = "round",     [OP_TRUNC] = "trunc",
-    [OP_ISNAN] = "isnan",  [OP_ISFINITE] = "isfinite", [OP_MOD] = "mod",         [OP_POW] = "pow",
-    [OP_ATAN2] = "atan2",  [OP_HYPOT] = "hypot",       [OP_MIN] = "min",         [OP_MAX] = "max",
-    [OP_SELECT] = "where", [OP_MULZ] = "mulz",         [OP_DIVZ] = "divz",       [OP_ATTACH] = "attach"};
+    [OP_ABS] = "abs",           [OP_SIGN] = "sign",     [OP_SQRT] = "sqrt",
+    [OP_CBRT] = "cbrt",         [OP_EXP] = "exp",       [OP_EXP2] = "exp2",
+    [OP_EXPM1] = "expm1",       [OP_LOG] = "log",       [OP_LOG2] = "log2",
+    [OP_LOG10] = "log10",       [OP_LOG1P] = "log1p",   [OP_SIN] = "sin",
+    [OP_COS] = "cos",           [OP_TAN] = "tan",       [OP_ASIN] = "asin",
+    [OP_ACOS] = "acos",         [OP_ATAN] = "atan",     [OP_SINH] = "sinh",
+    [OP_COSH] = "cosh",         [OP_TANH] = "tanh",     [OP_ASINH] = "asinh",
+    [OP_ACOSH] = "acosh",       [OP_ATANH] = "atanh",   [OP_ERF] = "erf",
+    [OP_ERFC] = "erfc",         [OP_LGAMMA] = "lgamma", [OP_SIGMOID] = "sigmoid",
+    [OP_SOFTPLUS] = "softplus", [OP_FLOOR] = "floor",   [OP_CEIL] = "ceil",
+    [OP_ROUND] = "round",       [OP_TRUNC] = "trunc",   [OP_ISNAN] = "isnan",
+    [OP_ISFINITE] = "isfinite", [OP_MOD] = "mod",       [OP_POW] = "pow",
+    [OP_ATAN2] = "atan2",       [OP_HYPOT] = "hypot",   [OP_MIN] = "min",
+    [OP_MAX] = "max",           [OP_SELECT] = "where",  [OP_MULZ] = "mulz",
+    [OP_DIVZ] = "divz",         [OP_ATTACH] = "attach", [OP_POW_BELOW] = "pow_below"};
 
 typedef struct Operator {
   const char *text;
@@ -269,6 +273,7 @@ static const char *op_text(SourceWriter *s, const Op *op, Precedence *is) {
   *is = PREC_ATOM;
   s->needs_mulz |= op->code == OP_MULZ;
   s->needs_divz |= op->code == OP_DIVZ;
+  s->needs_pow_below |= op->code == OP_POW_BELOW;
   s->needs_attach |= op->code == OP_ATTACH;
   switch (op->code) {
   case OP_CONST: return const_text(s, op, is);

@@ -4,18 +4,18 @@
 
 /* Reserved words, and functions that the source is written with. */
 static const char *const words[] = {
-    "and",      "bool",    "break",     "const", "continue", "else",  "export",  "extern",
-    "f32",      "f64",     "false",     "fn",    "for",      "i32",   "i64",     "if",
-    "import",   "in",      "let",       "not",   "or",       "real",  "require", "return",
-    "struct",   "true",    "var",       "while", "vjp",      "jvp",   "grad",    "value_and_grad",
-    "jacobian", "hessian", "hvp",       "pi",    "inf",      "nan",   "zeros",   "full",
-    "sum",      "prod",    "min",       "max",   "any",      "all",   "abs",     "sign",
-    "sqrt",     "cbrt",    "exp",       "exp2",  "expm1",    "log",   "log2",    "log10",
-    "log1p",    "sin",     "cos",       "tan",   "asin",     "acos",  "atan",    "sinh",
-    "cosh",     "tanh",    "asinh",     "acosh", "atanh",    "erf",   "erfc",    "lgamma",
-    "digamma",  "sigmoid", "softplus",  "floor", "ceil",     "round", "trunc",   "isnan",
-    "isfinite", "pow",     "atan2",     "hypot", "mod",      "where", "reshape", "mulz",
-    "divz",     "attach",  "floor_div", "_"};
+    "and",       "bool",    "break",    "const",     "continue", "else",  "export",  "extern",
+    "f32",       "f64",     "false",    "fn",        "for",      "i32",   "i64",     "if",
+    "import",    "in",      "let",      "not",       "or",       "real",  "require", "return",
+    "struct",    "true",    "var",      "while",     "vjp",      "jvp",   "grad",    "value_and_grad",
+    "jacobian",  "hessian", "hvp",      "pi",        "inf",      "nan",   "zeros",   "full",
+    "sum",       "prod",    "min",      "max",       "any",      "all",   "abs",     "sign",
+    "sqrt",      "cbrt",    "exp",      "exp2",      "expm1",    "log",   "log2",    "log10",
+    "log1p",     "sin",     "cos",      "tan",       "asin",     "acos",  "atan",    "sinh",
+    "cosh",      "tanh",    "asinh",    "acosh",     "atanh",    "erf",   "erfc",    "lgamma",
+    "digamma",   "sigmoid", "softplus", "floor",     "ceil",     "round", "trunc",   "isnan",
+    "isfinite",  "pow",     "atan2",    "hypot",     "mod",      "where", "reshape", "mulz",
+    "pow_below", "divz",    "attach",   "floor_div", "_"};
 
 static const char taken[] = "taken";
 

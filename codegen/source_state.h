@@ -53,7 +53,7 @@ typedef struct SourceWriter {
   VEC(SourceName) scope; /* names that were declared, in order */
   Symbols *func_names;   /* Func's name in the IR -> in the source */
   bool by_line;          /* nothing is inlined across lines of the source */
-  bool needs_mulz, needs_divz, needs_attach, needs_floor_div, needs_linalg;
+  bool needs_mulz, needs_divz, needs_pow_below, needs_attach, needs_floor_div, needs_linalg;
   bool failed;
   const struct Slice *slice; /* only these operations are written; or NULL */
 } SourceWriter;

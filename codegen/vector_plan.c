@@ -36,9 +36,9 @@ static void spend_scalar(Plan *p, const Op *op) {
   const bool simple = info->arity > 1 || op->code == OP_NEG || op->code == OP_ABS || op->code == OP_CAST ||
                       op->code == OP_NOT || op->code == OP_SIGN || op->code == OP_FLOOR || op->code == OP_ISNAN ||
                       op->code == OP_ISFINITE || (op->code == OP_POWI && op->at.i >= -1 && op->at.i <= 5);
-  const double cost = op->code == OP_DIV || op->code == OP_DIVZ || op->code == OP_SQRT ? 6
-                      : simple && op->code != OP_POW                                   ? 1
-                                                                                       : MATH_COST;
+  const double cost = op->code == OP_DIV || op->code == OP_DIVZ || op->code == OP_SQRT || op->code == OP_POW_BELOW ? 6
+                      : simple && op->code != OP_POW                                                               ? 1
+                                                     : MATH_COST;
   p->heavy |= cost == MATH_COST;
   spend(p, cost * p->vectors, cost);
 }

@@ -219,6 +219,13 @@ Value *build_select(Builder *b, Value *c, Value *x, Value *y) {
   return op->results[0];
 }
 
+Value *build_pow_below(Builder *b, Value *x, Value *y, Value *r) {
+  expect(value_is_scalar(x) && kind_is_float(x->type.kind) && type_equal(x->type, y->type) &&
+             type_equal(x->type, r->type),
+         "operands", OP_POW_BELOW);
+  return scalar_op(b, OP_POW_BELOW, x->type.kind, 3, (Value *[]){x, y, r}, 0);
+}
+
 Value *build_cast(Builder *b, Kind k, Value *x) {
   const Kind from = x->type.kind;
   expect(value_is_scalar(x), "operand", OP_CAST);

@@ -44,6 +44,7 @@ Value *build_powi(Builder *b, Value *x, int64_t n);
 Value *build_polygamma(Builder *b, Value *x, int64_t order);
 Value *build_binary(Builder *b, Opcode op, Value *x, Value *y);
 Value *build_select(Builder *b, Value *c, Value *x, Value *y);
+Value *build_pow_below(Builder *b, Value *x, Value *y, Value *r);
 Value *build_cast(Builder *b, Kind k, Value *x);
 static inline Value *build_add(Builder *b, Value *x, Value *y) {
   return build_binary(b, OP_ADD, x, y);

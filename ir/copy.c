@@ -172,6 +172,7 @@ static Value *copy_plain(Builder *b, const Op *op, Value **x, const ValueMap *ma
   case OP_POWI: return build_powi(b, x[0], op->at.i);
   case OP_POLYGAMMA: return build_polygamma(b, x[0], op->at.i);
   case OP_SELECT: return build_select(b, x[0], x[1], x[2]);
+  case OP_POW_BELOW: return build_pow_below(b, x[0], x[1], x[2]);
   case OP_INDEX: return build_index(b, x[0], op->noperands - 1, x + 1, op->at.checks);
   case OP_UPDATE: return build_update(b, x[0], x[1], op->noperands - 2, x + 2, op->at.checks);
   case OP_ACC_ADD: build_acc_add(b, x[0], x[1], op->noperands - 2, x + 2, op->at.checks); return NULL;

@@ -243,6 +243,18 @@ bool eval_ATTACH(Frame *frame, const Op *op) {
   return true;
 }
 
+bool eval_POW_BELOW(Frame *frame, const Op *op) {
+  const Array *p = eval_operand(frame, op, 0);
+  const double x = array_float(p, 0), y = array_float(eval_operand(frame, op, 1), 0);
+  const double r = array_float(eval_operand(frame, op, 2), 0);
+  const bool middling = fabs(r) >= 0x1p-100 && fabs(r) <= 0x1p100;
+  if (is_f32(p))
+    eval_bind_float(frame, op->results[0], (double)(middling ? (float)r / (float)x : powf((float)x, (float)y - 1)));
+  else
+    eval_bind_float(frame, op->results[0], middling ? r / x : pow(x, y - 1));
+  return true;
+}
+
 bool eval_SELECT(Frame *frame, const Op *op) {
   eval_bind(frame, op->results[0], eval_operand(frame, op, as_int(eval_operand(frame, op, 0)) ? 1 : 2));
   return true;

@@ -289,6 +289,7 @@ static Value *fold_identity(Builder *b, Opcode op, Kind result, Value *const *x,
     if (value_is_int_const(x[0], &c))
       return c ? x[1] : x[2];
     return x[1] == x[2] ? x[1] : NULL;
+  case OP_POW_BELOW: return is_one(x[1]) ? build_float(b, result, 1) : NULL;
   case OP_ATTACH: return x[0] == x[1] ? x[0] : NULL;
   case OP_LT:
   case OP_LE:

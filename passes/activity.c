@@ -61,6 +61,7 @@ static void differentiable_operands(const Op *op, int *from, int *to) {
   switch (op->code) {
   case OP_SELECT: *from = 1; break;
   case OP_ATTACH: *from = 1; break;
+  case OP_POW_BELOW: *to = 2; break;
   case OP_INDEX: *to = 1; break;
   case OP_UPDATE: *to = 2; break;
   default: break;
@@ -75,6 +76,7 @@ static void sweep_steep(Sweep *s, const Op *op) {
   case OP_SQRT:
   case OP_CBRT:
   case OP_POW:
+  case OP_POW_BELOW:
   case OP_ASIN:
   case OP_ACOS:
   case OP_ACOSH: s->changed |= activity_set(s->a, op->operands[0], STEEP); return;

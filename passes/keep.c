@@ -84,6 +84,7 @@ bool op_is_expensive(const Op *op) {
     return op_info[op->code].group == GROUP_ELEM && op_info[op->code].arity == 1 &&
            kind_is_float(op->results[0]->type.kind);
   case OP_POW:
+  case OP_POW_BELOW:
   case OP_ATAN2:
   case OP_HYPOT: return true;
   }

@@ -60,6 +60,7 @@ static FiniteClass finite_class(const Value *v, int depth) {
   case OP_LOG10:
   case OP_LOG1P:
   case OP_POW:
+  case OP_POW_BELOW:
   case OP_TAN:
   case OP_LGAMMA:
   case OP_POLYGAMMA:
@@ -242,13 +243,21 @@ RULE(REM) {
 RULE(MOD) {
   return k ? neg(l, TIMES(fun(l, OP_FLOOR, build_div(l->b, X, Y)))) : v;
 }
-/* x^y: by x, y x^(y-1), 0 where y is 0; by y, x^y log x, 0 where x is 0 and y >= 0. */
-RULE(POW) {
+/* r = x^y: by x, y x^(y-1), 0 where y is 0; by y, r log x, 0 where x is 0 and y >= 0. */
+static Value *power(const Linear *l, int k, Value *v, Value *y) {
+  double c;
+  const bool plain_y = value_is_float_const(y, &c) && c != 0 && isfinite(c);
   if (k == 0)
-    return TIMES(build_binary(l->b, OP_MULZ, Y, build_binary(l->b, OP_POW, X, sub(l, Y, ONE))));
+    return TIMES(build_binary(l->b, plain_y ? OP_MUL : OP_MULZ, y, build_pow_below(l->b, X, y, R)));
   Value *plain = build_binary(l->b, OP_MULZ, R, fun(l, OP_LOG, X));
-  Value *at_zero = test(l, OP_AND, test(l, OP_EQ, X, zero(l)), test(l, OP_LE, zero(l), Y));
+  Value *at_zero = test(l, OP_AND, test(l, OP_EQ, X, zero(l)), test(l, OP_LE, zero(l), y));
   return TIMES(build_select(l->b, at_zero, zero(l), plain));
+}
+RULE(POW) {
+  return power(l, k, v, Y);
+}
+RULE(POW_BELOW) {
+  return k == 2 ? NULL : power(l, k, v, sub(l, Y, ONE));
 }
 /* Scaled by the hypotenuse, so that tiny and huge arguments neither underflow nor overflow; 0 at the origin. */
 RULE(ATAN2) {

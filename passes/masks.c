@@ -280,6 +280,10 @@ static void masks_op(Masks *m, const Op *op) {
     }
     return;
   case OP_ATTACH: pass(m, op->parent, op->operands[1], y); return;
+  case OP_POW_BELOW:
+    for (int k = 0; k < 2; k++)
+      pass(m, op->parent, op->operands[k], y);
+    return;
   case OP_SELECT:
     for (int k = 1; k < 3; k++)
       pass(m, op->parent, op->operands[k], y && (bounds(op) || guards(op)));
