@@ -51,12 +51,14 @@ static LLVMTypeRef of_lanes(LLVMTypeRef element, int lanes) {
   return lanes > 1 ? LLVMVectorType(element, (unsigned)lanes) : element;
 }
 
-static LLVMValueRef make(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes, const char *name) {
+static LLVMValueRef make(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes, bool straight,
+                         const char *name) {
   MathCode c = {.unit = u, .op = row->op, .exponent = exponent, .kind = kind, .lanes = lanes, .fused = u->has_fma};
   c.element = kind == KIND_F64 ? u->f64 : u->f32;
   c.real = of_lanes(c.element, lanes);
   c.whole = of_lanes(kind == KIND_F64 ? u->i64 : u->i32, lanes);
   c.at = LLVMCreateBuilderInContext(u->context);
+  c.branches = lanes == 1 && !straight && u->options->opt_level < 3; /* LLVM's vectoriser can do nothing with these */
   LLVMValueRef f = math_function(&c, name, row->nargs), operands[3];
   if (row->small && u->options->opt_level >= (row->op == OP_POW_BELOW ? 2 : 3))
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "alwaysinline", 0));
@@ -71,23 +73,31 @@ bool has_inline_math(Opcode op) {
   return row_of(op) != NULL;
 }
 
-static LLVMValueRef made_once(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes) {
+static LLVMValueRef made_once(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes, bool straight) {
   const char *name = arena_printf(u->arena, "gradc.%s", op_info[row->op].name);
   if (exponent)
     name = arena_printf(u->arena, "%s.%" PRId64, name, exponent);
   name = arena_printf(u->arena, "%s.%s", name, kind_name[kind]);
   if (lanes > 1)
     name = arena_printf(u->arena, "%sx%d", name, lanes);
+  if (straight)
+    name = arena_printf(u->arena, "%s.straight", name);
   LLVMValueRef f = LLVMGetNamedFunction(u->llvm, name);
-  return f ? f : make(u, row, exponent, kind, lanes, name);
+  return f ? f : make(u, row, exponent, kind, lanes, straight, name);
 }
 
 LLVMValueRef inline_math(Unit *u, Opcode op, Kind kind, int lanes) {
   const MathRow *row = row_of(op);
-  return row && kind_is_float(kind) ? made_once(u, row, 0, kind, lanes) : NULL;
+  return row && kind_is_float(kind) ? made_once(u, row, 0, kind, lanes, false) : NULL;
+}
+
+LLVMValueRef inline_math_straight(Unit *u, Opcode op, Kind kind) {
+  LLVMValueRef f = made_once(u, row_of(op), 0, kind, 1, true);
+  LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "cold", 0));
+  return f;
 }
 
 LLVMValueRef inline_power(Unit *u, int64_t n, Kind kind, int lanes) {
   static const MathRow row = {OP_POWI, 1, math_powi, true};
-  return power_is_products(n) ? made_once(u, &row, n, kind, lanes) : NULL;
+  return power_is_products(n) ? made_once(u, &row, n, kind, lanes, false) : NULL;
 }

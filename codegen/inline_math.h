@@ -15,6 +15,8 @@
 /* The function of one or two operands that computes `op` on values of `kind`, or on vectors of `lanes` of them where
    lanes > 1; its result has their type.  NULL where there is none. */
 LLVMValueRef inline_math(Unit *u, Opcode op, Kind kind, int lanes);
+/* That of scalars, written without branches. */
+LLVMValueRef inline_math_straight(Unit *u, Opcode op, Kind kind);
 bool has_inline_math(Opcode op);
 /* The same of x^n; NULL where n is too large for multiplications. */
 LLVMValueRef inline_power(Unit *u, int64_t n, Kind kind, int lanes);

@@ -128,6 +128,7 @@ MathCode promoted(const MathCode *c) {
   Unit *u = c->unit;
   wide.kind = KIND_F64;
   wide.brief = true;
+  wide.branches = false;
   wide.element = u->f64;
   wide.real = c->lanes > 1 ? LLVMVectorType(u->f64, (unsigned)c->lanes) : u->f64;
   wide.whole = c->lanes > 1 ? LLVMVectorType(u->i64, (unsigned)c->lanes) : u->i64;
@@ -196,6 +197,10 @@ Real cold_values(MathCode *c, Flag is_cold, LLVMValueRef f, int nargs, Real *ope
   LLVMBasicBlockRef blocks[] = {start, far};
   LLVMAddIncoming(phi, values, blocks, 2);
   return phi;
+}
+
+Real rare_values(MathCode *c, Flag is_rare, int nargs, Real *operands, Real near) {
+  return cold_values(c, is_rare, inline_math_straight(c->unit, c->op, c->kind), nargs, operands, near);
 }
 
 Real far_values(MathCode *c, Flag is_far, Real x, Real near) {

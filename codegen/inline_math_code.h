@@ -2,7 +2,7 @@
    it, on a scalar or on all lanes of a vector: a recipe does not see which.
 
    What a recipe must keep to, so that the bits are the same everywhere: no instruction of its has a fast-math flag; no
-   value of a lane depends on another lane; it has no branches but the cold one of `far_values`. */
+   value of a lane depends on another lane; it has no branches but the cold ones of `far_values` and `rare_values`. */
 #ifndef GRADC_CODEGEN_INLINE_MATH_CODE_H
 #define GRADC_CODEGEN_INLINE_MATH_CODE_H
 #include "codegen/inline_math.h"
@@ -21,6 +21,8 @@ typedef struct MathCode {
   LLVMTypeRef element, real, whole; /* of a lane, of a Real, of Bits */
   bool brief;                       /* f64 on the way to f32: polynomials as short as for f32 will do */
   bool fused;                       /* there is an instruction for x * y + z that rounds once */
+  bool branches; /* a scalar: what is rare, as infinities and subnormal numbers, is left to the recipe without branches
+                  */
 } MathCode;
 
 /* What there is to know of the format of a float. */
@@ -148,6 +150,9 @@ Real far_values(MathCode *c, Flag is_far, Real x, Real near);
 /* The same with what another function of the module gives for the operands. */
 Real cold_values(MathCode *c, Flag is_cold, LLVMValueRef function, int nargs, Real *operands, Real near);
 
+/* The same with what this function's own recipe gives without branches, for a scalar. */
+Real rare_values(MathCode *c, Flag is_rare, int nargs, Real *operands, Real near);
+
 /* An internal function of the module of `nargs` operands, whose block c goes on in. */
 LLVMValueRef math_function(MathCode *c, const char *name, int nargs);
 
@@ -164,9 +169,12 @@ typedef struct Exponential {
   Real r, p;
 } Exponential;
 
+double exp_safe(const MathCode *c);  /* exp(x) is a normal number from its negative up to it */
 double exp_bound(const MathCode *c); /* exp(x) overflows well below it, and is 0 above its negative */
 /* |x| <= exp_bound(), low much smaller than 1; NULL: 0. */
 Exponential exponential(const MathCode *c, Real x, Real low);
+/* 2^n (1 + p) of a normal number; the same bits. */
+Real scaled_safely(const MathCode *c, const Exponential *e);
 /* factor 2^n (1 + p), rounded once more where it is subnormal; NULL: 1. */
 Real scaled(const MathCode *c, const Exponential *e, Real factor);
 /* exp(-|x|), and what its rounding lost. */
@@ -174,10 +182,15 @@ Real exp_of_minus_size(const MathCode *c, Real x, Real *low);
 
 /* x = 2^k (1 + f), 1 + f between sqrt(1/2) and sqrt(2), of a finite x > 0; gives k. */
 Real split_number(const MathCode *c, Real x, Real *f);
+/* The same of a normal number. */
+Real split_normal(const MathCode *c, Real x, Real *f);
+Flag is_normal(const MathCode *c, Real x); /* above 0 */
 /* `inside` where 0 < x < infinity, else as the logarithm of x. */
 Real with_log_limits(const MathCode *c, Real x, Real inside);
-/* The logarithm of x with about 15 digits more than a float holds. */
-Real log_and_rest(const MathCode *c, Real x, Real *low);
+/* k ln 2 + log(1 + f) + low; NULL: 0. */
+Real log_sum(const MathCode *c, Real k, Real f, Real low);
+/* The logarithm of 2^k (1 + f) with about 15 digits more than a float holds. */
+Real log_and_rest(const MathCode *c, Real k, Real f, Real *low);
 /* log(1 + x) for x > -1. */
 Real log_of_1_and(const MathCode *c, Real x);
 

@@ -6,6 +6,7 @@
 
 typedef struct ExpConstants {
   double log2_e, ln2_high, ln2_low; /* n ln2_high is exact */
+  double safe;                      /* exp is a normal number from its negative up to it */
   double most;                      /* exp overflows well below it, and is 0 above its negative */
   double minus_one;                 /* expm1(x) is -1 for x below it */
   double saturated;                 /* tanh(x) is 1 from it on */
@@ -26,15 +27,19 @@ static const double odd_f32[] = {0x1.555556p-3, 0x1.110f88p-7, 0x1.a3634cp-13};
 static const double even_f32[] = {0x1p-1, 0x1.5555p-5, 0x1.6d307cp-10};
 
 static const ExpConstants constants[] = {
-    {0x1.715476p+0, 0x1.62e4p-1, 0x1.7f7d1cp-20, 110, -20, 10, 89.6, POLYNOMIAL(odd_f32), POLYNOMIAL(even_f32)},
-    {0x1.71547652b82fep+0, 0x1.62e42fefa38p-1, 0x1.ef35793c7673p-45, 800, -40, 20, 710.7, POLYNOMIAL(odd_f64),
+    {0x1.715476p+0, 0x1.62e4p-1, 0x1.7f7d1cp-20, 80, 110, -20, 10, 89.6, POLYNOMIAL(odd_f32), POLYNOMIAL(even_f32)},
+    {0x1.71547652b82fep+0, 0x1.62e42fefa38p-1, 0x1.ef35793c7673p-45, 700, 800, -40, 20, 710.7, POLYNOMIAL(odd_f64),
      POLYNOMIAL(even_f64)},
-    {0x1.71547652b82fep+0, 0x1.62e42fefa38p-1, 0x1.ef35793c7673p-45, 800, -40, 20, 710.7, POLYNOMIAL(odd_f32),
+    {0x1.71547652b82fep+0, 0x1.62e42fefa38p-1, 0x1.ef35793c7673p-45, 700, 800, -40, 20, 710.7, POLYNOMIAL(odd_f32),
      POLYNOMIAL(even_f32)},
 };
 
 static const ExpConstants *constants_of(const MathCode *c) {
   return &constants[c->kind == KIND_F32 ? 0 : c->brief ? 2 : 1];
+}
+
+double exp_safe(const MathCode *c) {
+  return constants_of(c)->safe;
 }
 
 double exp_bound(const MathCode *c) {
@@ -63,6 +68,10 @@ Exponential exponential(const MathCode *c, Real x, Real low) {
   return e;
 }
 
+Real scaled_safely(const MathCode *c, const Exponential *e) {
+  return mul(c, add(c, number(c, 1), e->p), power_of_2(c, e->n));
+}
+
 Real scaled(const MathCode *c, const Exponential *e, Real factor) {
   Real near = factor ? mul_add(c, factor, e->p, factor) : add(c, number(c, 1), e->p);
   return mul(c, mul(c, near, power_of_2(c, e->n1)), power_of_2(c, e->n2));
@@ -79,6 +88,12 @@ Real exp_of_minus_size(const MathCode *c, Real x, Real *low) {
 
 Real math_exp(MathCode *c, const Real *x) {
   const double most = constants_of(c)->most;
+  if (c->branches) {
+    Real operands[] = {x[0]};
+    const Exponential e = exponential(c, x[0], NULL);
+    Flag rare = LLVMBuildFCmp(c->at, LLVMRealUGT, size_of(c, x[0]), number(c, constants_of(c)->safe), "");
+    return rare_values(c, rare, 1, operands, scaled_safely(c, &e));
+  }
   const Exponential e = exponential(c, at_least(c, at_most(c, x[0], most), -most), NULL);
   return scaled(c, &e, NULL);
 }

@@ -52,12 +52,13 @@ static Real fraction(const MathCode *c, Real x, Real *k_more, double *more) {
 static Real log_rest(const MathCode *c, Real f, Real more) {
   Real s = quotient(c, f, add(c, f, number(c, 2))), z = mul(c, s, s),
        half_square = mul(c, mul(c, number(c, 0.5), f), f);
-  Real sum = mul_add(c, z, evaluate(c, constants_of(c)->rest, z), half_square);
+  const Polynomial rest = constants_of(c)->rest;
+  Real factor = rest.n > 3 ? evaluate_tree(c, rest, z) : evaluate(c, rest, z); /* as deep, and shorter */
+  Real sum = mul_add(c, z, factor, half_square);
   return sub(c, half_square, mul_add(c, s, sum, more));
 }
 
-/* k ln 2 + log(1 + f) + low. */
-static Real log_sum(const MathCode *c, Real k, Real f, Real low) {
+Real log_sum(const MathCode *c, Real k, Real f, Real low) {
   const LogConstants *constant = constants_of(c);
   Real more = mul(c, k, number(c, constant->ln2_low));
   if (low)
@@ -74,6 +75,20 @@ Real split_number(const MathCode *c, Real x, Real *f) {
   return sub(c, k_more, choose(c, small, number(c, more + constant->lift), number(c, more)));
 }
 
+Real split_normal(const MathCode *c, Real x, Real *f) {
+  Real k_more;
+  double more;
+  *f = sub(c, fraction(c, x, &k_more, &more), number(c, 1));
+  return sub(c, k_more, number(c, more));
+}
+
+Flag is_normal(const MathCode *c, Real x) {
+  const FloatFormat *f = float_format(c);
+  const uint64_t least = UINT64_C(1) << f->fraction_bits;
+  Bits beyond = bits_sub(c, bits_of(c, x), pattern(c, least));
+  return LLVMBuildICmp(c->at, LLVMIntULT, beyond, pattern(c, f->exponent - least), "");
+}
+
 Real with_log_limits(const MathCode *c, Real x, Real inside) {
   Real zero = number(c, 0), infinity = number(c, INFINITY);
   Real outside = choose(c, equal(c, x, zero), number(c, -INFINITY), number(c, NAN));
@@ -81,6 +96,11 @@ Real with_log_limits(const MathCode *c, Real x, Real inside) {
 }
 
 Real math_log(MathCode *c, const Real *x) {
+  if (c->branches) {
+    Real operands[] = {x[0]}, fast_f, fast_k = split_normal(c, x[0], &fast_f);
+    Flag rare = LLVMBuildNot(c->at, is_normal(c, x[0]), "");
+    return rare_values(c, rare, 1, operands, log_sum(c, fast_k, fast_f, NULL));
+  }
   Real f, k = split_number(c, x[0], &f);
   return with_log_limits(c, x[0], log_sum(c, k, f, NULL));
 }
@@ -91,10 +111,10 @@ static const double tail_f64[] = {0x1.999999999999ap-2, 0x1.24924924923p-2,   0x
                                   0x1.745d173d9558p-3,  0x1.3b13a97ece9a5p-3, 0x1.111561d10c9b3p-3,
                                   0x1.e015e35261296p-4, 0x1.dacaf3d4b5a2ep-4};
 
-Real log_and_rest(const MathCode *c, Real x, Real *low) {
+Real log_and_rest(const MathCode *c, Real k, Real f, Real *low) {
   const LogConstants *constant = constants_of(c);
   const Polynomial tail = POLYNOMIAL(tail_f64);
-  Real f, k = split_number(c, x, &f), two = number(c, 2);
+  Real two = number(c, 2);
   Real under_low, under = fast_two_sum(c, two, f, &under_low), inverse = quotient(c, number(c, 1), under);
   Real s = mul(c, f, inverse), lost, product = two_product(c, s, under, &lost);
   Real missing = sub(c, sub(c, sub(c, f, product), lost), mul(c, s, under_low)), s_low = mul(c, missing, inverse);

@@ -5,7 +5,7 @@
 /* exp(y log(size)).  An exponent of 745 leaves 43 digits of 53 behind the point, so that log(size) is needed with some
    more than a float has. */
 static Real power_f64(const MathCode *c, Real size, Real y) {
-  Real log_low, log = log_and_rest(c, size, &log_low);
+  Real log_low, f, k = split_number(c, size, &f), log = log_and_rest(c, k, f, &log_low);
   log = with_log_limits(c, size, log);
   Real low, x = two_product(c, y, log, &low);
   low = mul_add(c, y, log_low, low);
@@ -14,6 +14,38 @@ static Real power_f64(const MathCode *c, Real size, Real y) {
   Flag inside = below(c, size_of(c, x), number(c, most));
   const Exponential e = exponential(c, at_least(c, at_most(c, x, most), -most), choose(c, inside, low, number(c, 0)));
   return scaled(c, &e, NULL);
+}
+
+/* Where size is normal and the result too; *exponent is y log(size). */
+static Real safe_power_f64(const MathCode *c, Real size, Real y, Real *exponent) {
+  Real log_low, f, k = split_normal(c, size, &f), log = log_and_rest(c, k, f, &log_low), low;
+  *exponent = two_product(c, y, log, &low);
+  const Exponential e = exponential(c, *exponent, mul_add(c, y, log_low, low));
+  return scaled_safely(c, &e);
+}
+
+/* In f64 the subnormal numbers of f32 are normal. */
+static Real safe_power_f32(const MathCode *wide, Real size, Real y, Real *exponent) {
+  Real f, k = split_normal(wide, size, &f);
+  *exponent = mul(wide, y, log_sum(wide, k, f, NULL));
+  const Exponential e = exponential(wide, *exponent, NULL);
+  return scaled_safely(wide, &e);
+}
+
+static Real power_of_normal(MathCode *c, Real x, Real y) {
+  Real exponent, near, operands[] = {x, y};
+  MathCode wide = c->kind == KIND_F64 ? *c : promoted(c);
+  Flag normal;
+  if (c->kind == KIND_F64) {
+    normal = is_normal(c, x);
+    near = safe_power_f64(c, x, y, &exponent);
+  } else {
+    Real wide_x = widened(&wide, x);
+    normal = is_normal(&wide, wide_x);
+    near = narrowed(c, safe_power_f32(&wide, wide_x, widened(&wide, y), &exponent));
+  }
+  Flag safe = LLVMBuildFCmp(c->at, LLVMRealOLE, size_of(&wide, exponent), number(&wide, exp_safe(&wide)), "");
+  return rare_values(c, LLVMBuildNot(c->at, both(c, normal, safe), ""), 2, operands, near);
 }
 
 static Real power_f32(const MathCode *c, Real size, Real y) {
@@ -33,6 +65,8 @@ static Flag is_whole(const MathCode *c, Real x) {
 /* By the table of C's Annex F. */
 Real math_pow(MathCode *c, const Real *operands) {
   Real x = operands[0], y = operands[1], size = size_of(c, x), zero = number(c, 0), one = number(c, 1);
+  if (c->branches)
+    return power_of_normal(c, x, y);
   const double largest = c->kind == KIND_F64 ? 0x1.fffffffffffffp+1023 : 0x1.fffffep+127;
   /* A finite exponent does the same to all but 1, which it leaves. */
   Real bounded = at_least(c, at_most(c, y, largest), -largest);
