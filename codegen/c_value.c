@@ -196,9 +196,9 @@ static const char *cast_text(CWriter *w, LLVMValueRef i) {
   case LLVMPtrToInt: return arena_printf(w->arena, "(%s)(intptr_t)%s", to, x);
   case LLVMBitCast:
     return arena_printf(w->arena, "%s(%s)",
-                        width               ? (width == 64 ? "float64" : "float32")
-                        : width_of(i) == 64 ? "bits64"
-                                            : "bits32",
+                        width               ? (width == 64 ? "gradc_float64" : "gradc_float32")
+                        : width_of(i) == 64 ? "gradc_bits64"
+                                            : "gradc_bits32",
                         x);
   default: return arena_printf(w->arena, "(%s)%s", to, x);
   }
@@ -222,7 +222,8 @@ typedef struct Known {
   const char *llvm, *c;
 } Known;
 
-/* What "gradc.exp.f64" and "gradc.exp.f32" compute, without the f at the end of names for floats; NULL: something else.
+/* What "gradc.exp.f64", "gradc.exp.f32.straight" and so on compute, without the f at the end of names for floats; NULL:
+ * something else.
  */
 static const char *library_base(const char *name, bool *single) {
   static const char *const same[] = {"exp",   "exp2", "expm1", "tanh",  "sinh",  "cosh",  "log",  "log2", "log10",
@@ -231,9 +232,8 @@ static const char *library_base(const char *name, bool *single) {
   static const Known own[] = {{"sigmoid", "gradc_sigmoid"}, {"softplus", "gradc_softplus"}};
   if (strncmp(name, "gradc.", 6) != 0)
     return NULL;
-  const char *kind = strrchr(name, '.');
-  const size_t n = kind - name > 6 ? (size_t)(kind - name) - 6 : 0;
-  *single = !strcmp(kind, ".f32");
+  const size_t n = strcspn(name + 6, ".");
+  *single = !strncmp(name + 6 + n, ".f32", 4);
   for (size_t i = 0; i < sizeof same / sizeof *same; i++)
     if (strlen(same[i]) == n && !strncmp(name + 6, same[i], n))
       return same[i];
