@@ -72,9 +72,20 @@ Value *make_relu(Elab *e, const void *unused, Value *const *x) {
   return build_select(b, build_binary(b, OP_LE, x[0], zero), zero, x[0]);
 }
 
+/* A product with a function that goes from 0 to 1, and is there at the bounds: 0 below -bound, and x above. */
+static Value *within(Builder *b, Value *x, double bound) {
+  Value *high = build_float(b, x->type.kind, bound), *low = build_float(b, x->type.kind, -bound);
+  Value *above = build_select(b, build_binary(b, OP_LT, x, low), low, x);
+  return build_select(b, build_binary(b, OP_LT, high, above), high, above);
+}
+static Value *or_above(Builder *b, Value *x, double bound, Value *product) {
+  return build_select(b, build_binary(b, OP_LT, build_float(b, x->type.kind, bound), x), x, product);
+}
+
 Value *make_silu(Elab *e, const void *unused, Value *const *x) {
   (void)unused;
-  return build_mul(&e->b, x[0], build_unary(&e->b, OP_SIGMOID, x[0]));
+  Value *inner = within(&e->b, x[0], 800);
+  return or_above(&e->b, x[0], 800, build_mul(&e->b, inner, build_unary(&e->b, OP_SIGMOID, inner)));
 }
 
 /* x Phi(x); erfc keeps the left tail. */
@@ -82,8 +93,9 @@ Value *make_gelu(Elab *e, const void *unused, Value *const *x) {
   (void)unused;
   Builder *b = &e->b;
   const Kind k = x[0]->type.kind;
-  Value *scaled = build_mul(b, x[0], build_float(b, k, -0.70710678118654752440));
-  return build_mul(b, build_mul(b, build_float(b, k, 0.5), x[0]), build_unary(b, OP_ERFC, scaled));
+  Value *inner = within(b, x[0], 50), *scaled = build_mul(b, inner, build_float(b, k, -0.70710678118654752440));
+  Value *product = build_mul(b, build_mul(b, build_float(b, k, 0.5), inner), build_unary(b, OP_ERFC, scaled));
+  return or_above(b, x[0], 50, product);
 }
 
 Value *make_elu(Elab *e, const void *unused, Value *const *x) {

@@ -148,6 +148,16 @@ static Value *zero(const Linear *l) {
 }
 #define ONE number(l, 1)
 
+/* Slopes that vanish at infinity are made so that theirs do too: where a bar is exactly 0, a factor that is infinite
+   there makes no NaN of it. */
+static Value *mulz(const Linear *l, Value *x, Value *y) {
+  return build_binary(l->b, OP_MULZ, x, y);
+}
+/* x / r, with r the hypotenuse of x and another side: the sign of x where x is infinite. */
+static Value *ratio(const Linear *l, Value *x, Value *r) {
+  return build_select(l->b, fun(l, OP_ISFINITE, x), build_binary(l->b, OP_DIVZ, x, r), fun(l, OP_SIGN, x));
+}
+
 /* Operations whose derivative is zero wherever it exists. */
 #define FLAT(code) \
   RULE(code) { \
@@ -178,7 +188,7 @@ FLAT(OR)
 ONE_OPERAND(NEG, neg(l, v))
 ONE_OPERAND(ABS, TIMES(fun(l, OP_SIGN, X)))
 ONE_OPERAND(SQRT, mul(l, number(l, 0.5), OVER(R)))
-ONE_OPERAND(CBRT, OVER(mul(l, number(l, 3), mul(l, R, R))))
+ONE_OPERAND(CBRT, OVER(mul(l, number(l, 3), mulz(l, R, R))))
 ONE_OPERAND(EXP, TIMES(R))
 ONE_OPERAND(EXP2, TIMES(mul(l, R, number(l, M_LN2))))
 ONE_OPERAND(EXPM1, TIMES(fun(l, OP_EXP, X)))
@@ -193,16 +203,20 @@ ONE_OPERAND(TAN, TIMES(add(l, mul(l, R, R), ONE)))
 #define ONE_MINUS_SQUARE(x) mul(l, sub(l, ONE, x), add(l, x, ONE))
 ONE_OPERAND(ASIN, OVER(fun(l, OP_SQRT, ONE_MINUS_SQUARE(X))))
 ONE_OPERAND(ACOS, neg(l, OVER(fun(l, OP_SQRT, ONE_MINUS_SQUARE(X)))))
-ONE_OPERAND(ATAN, OVER(add(l, mul(l, X, X), ONE)))
+ONE_OPERAND(ATAN, OVER(add(l, mulz(l, X, X), ONE)))
 ONE_OPERAND(SINH, TIMES(fun(l, OP_COSH, X)))
 ONE_OPERAND(COSH, TIMES(fun(l, OP_SINH, X)))
 ONE_OPERAND(TANH, TIMES(ONE_MINUS_SQUARE(R)))
 ONE_OPERAND(ASINH, OVER(build_binary(l->b, OP_HYPOT, X, ONE)))
-ONE_OPERAND(ACOSH, OVER(mul(l, fun(l, OP_SQRT, sub(l, X, ONE)), fun(l, OP_SQRT, add(l, X, ONE)))))
+ONE_OPERAND(ACOSH, OVER(mulz(l, fun(l, OP_SQRT, sub(l, X, ONE)), fun(l, OP_SQRT, add(l, X, ONE)))))
 ONE_OPERAND(ATANH, OVER(ONE_MINUS_SQUARE(X)))
-#define GAUSS(x) mul(l, number(l, M_2_SQRTPI), fun(l, OP_EXP, neg(l, mul(l, x, x))))
-ONE_OPERAND(ERF, TIMES(GAUSS(X)))
-ONE_OPERAND(ERFC, neg(l, TIMES(GAUSS(X))))
+/* The slope of erf: 0 with all its derivatives from 40 on, where exp(-x^2) has been 0 for long. */
+static Value *gauss(const Linear *l) {
+  Value *x = build_binary(l->b, OP_MAX, build_binary(l->b, OP_MIN, X, number(l, 40)), number(l, -40));
+  return mul(l, number(l, M_2_SQRTPI), fun(l, OP_EXP, neg(l, mul(l, x, x))));
+}
+ONE_OPERAND(ERF, TIMES(gauss(l)))
+ONE_OPERAND(ERFC, neg(l, TIMES(gauss(l))))
 ONE_OPERAND(LGAMMA, TIMES(build_polygamma(l->b, X, 0)))
 ONE_OPERAND(POLYGAMMA, TIMES(build_polygamma(l->b, X, l->op->at.i + 1)))
 /* sigmoid(x) sigmoid(-x): r (1 - r) has no digits left where r is near 1. */
@@ -262,12 +276,12 @@ RULE(POW_BELOW) {
 /* Scaled by the hypotenuse, so that tiny and huge arguments neither underflow nor overflow; 0 at the origin. */
 RULE(ATAN2) {
   Value *r = build_binary(l->b, OP_HYPOT, X, Y);
-  Value *unit = build_binary(l->b, OP_DIVZ, k ? X : Y, r);
+  Value *unit = ratio(l, k ? X : Y, r);
   Value *t = TIMES(build_binary(l->b, OP_DIVZ, unit, r));
   return k ? neg(l, t) : t;
 }
 RULE(HYPOT) {
-  return TIMES(build_binary(l->b, OP_DIVZ, k ? Y : X, R));
+  return TIMES(ratio(l, k ? Y : X, R));
 }
 /* The winner takes all, a tie is shared equally. */
 static Value *winner(const Linear *l, Value *wins, Value *v) {

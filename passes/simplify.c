@@ -37,10 +37,13 @@ void pass_simplify(Module *m) {
 
 /* attach(v, x) is v; that is exact as no derivative of it is to be taken any more. */
 static bool detach_op(Builder *b, const Op *op, ValueMap *map, void *arg) {
-  (void)b, (void)arg;
-  if (op->code != OP_ATTACH)
+  (void)arg;
+  Value *x = op->noperands ? map_value(map, op->operands[0]) : NULL;
+  if (op->code == OP_MULZ && op->operands[0] == op->operands[1]) /* that it is no plain product is for derivatives */
+    x = build_mul(b, x, x);
+  else if (op->code != OP_ATTACH)
     return false;
-  map_put(map, op->results[0], map_value(map, op->operands[0]));
+  map_put(map, op->results[0], x);
   return true;
 }
 

@@ -147,7 +147,7 @@ static double factorial_zeta(int64_t n, double x) {
     return factorial(n) * power * sum;
   // The factorial or the power alone has no double, though their product may. A long double's logarithm keeps what
   // the exponential then multiplies by the size of the exponent.
-  return (double)expl(lgammal((long double)n + 1) - (long double)s * logl((long double)x)) * sum;
+  return (double)(expl(lgammal((long double)n + 1) - (long double)s * logl((long double)x)) * (long double)sum);
 }
 
 // The n-th derivative of cot(pi x) is pi^n P(cot(pi x)), with P' = -(1 + c^2) dP/dc starting from c. The coefficients
