@@ -251,6 +251,24 @@ static void nothing(Func *f) {
   build_return(&b, f->nresults, results);
 }
 
+/* An element that is written out of range belongs to no row, so that no block would ask for it: the copy of the primal
+   tells. */
+static bool require_in_range(Builder *b, const Op *op, ValueMap *map, void *arg) {
+  (void)arg;
+  if (op->code != OP_UPDATE && op->code != OP_ACC_ADD)
+    return false;
+  const Type t = op->operands[0]->type;
+  for (int i = 0; i + 2 < op->noperands; i++) {
+    if (!(op->at.checks >> i & 1))
+      continue;
+    Value *index = build_cast(b, KIND_I64, map_value(map, op->operands[2 + i]));
+    Value *below = build_binary(b, OP_LT, index, build_size(b, map_size(b->module, map, t.dims[i])));
+    Value *in = build_binary(b, OP_AND, build_binary(b, OP_LE, build_int(b, KIND_I64, 0), index), below);
+    build_require(b, in, "index out of range in an assignment");
+  }
+  return false;
+}
+
 void sparse_make(Func *f) {
   Module *m = f->module;
   const int errors = m->diag->nerrors;
@@ -264,7 +282,9 @@ void sparse_make(Func *f) {
   s.b.loc = f->loc;
   for (int i = 0; i < source->body->nparams; i++)
     map_put(&s.primal, source->body->params[i], f->body->params[i]);
+  s.b.hook = require_in_range;
   build_copy_region(&s.b, source->body, &s.primal);
+  s.b.hook = NULL;
   Value **results = NEW_ARRAY(m->arena, Value *, f->nresults + 1);
   if (f->derive.op == DERIVE_JACOBIAN)
     sparse_jacobian(&s, results);
