@@ -66,6 +66,9 @@ typedef struct Body {
 /* ---- lower.c */
 void unit_begin(Unit *u, Module *m, const CodegenOptions *o, LLVMContextRef context, LLVMTargetMachineRef tm);
 
+/* ---- settle.c: takes away checks of indices that the branches around them settle */
+void settle_checks(Func *f);
+
 /* ---- unit.c */
 LLVMTypeRef type_of_kind(Unit *u, Kind k); /* in registers */
 LLVMTypeRef memory_type(Unit *u, Kind k);

@@ -127,6 +127,8 @@ LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef co
   const Funcs order = reached(&u);
   for (int i = 0; i < order.n; i++) {
     Func *f = order.at[i];
+    if (o->opt_level >= 1)
+      settle_checks(f);
     func_note(f)->storage = storage_analyse(f);
     if (o->warn_copy)
       copies_report(func_note(f)->storage);

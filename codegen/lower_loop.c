@@ -146,6 +146,75 @@ static LLVMValueRef run_vectors(LoopCode *l, LLVMValueRef extent) {
   return vector_part(l->body, l->op, extent, reductions);
 }
 
+/* ---- loops whose ends are apart
+   Where an iteration asks whether it is the first or the last, and branches on that, these run apart from the others,
+   of which it is known that they are not: a loop that LLVM can vectorise. */
+enum { MOST_APART = 80 };
+
+typedef struct Ends {
+  const Op *first, *last; /* the comparisons, or NULL */
+} Ends;
+
+static int count_ops(const Region *r) {
+  int n = 0;
+  for (const Op *op = r->first; op; op = op->next) {
+    n++;
+    for (int i = 0; i < op->nregions; i++)
+      n += count_ops(op->regions[i]);
+  }
+  return n;
+}
+
+static bool find_ends(const LoopCode *l, Ends *ends) {
+  Module *m = l->body->unit->module;
+  const Region *body = l->op->regions[0];
+  const Value *index = body->params[l->info->nindices - 1];
+  const Size *last = size_sub(m, l->info->extents[l->info->nindices - 1], size_const(m, 1));
+  bool branches = false;
+  *ends = (Ends){0};
+  for (const Op *op = body->first; op; op = op->next) {
+    branches |= op->code == OP_IF;
+    if (op->code != OP_EQ || op->operands[0]->type.kind != KIND_I64 ||
+        (op->operands[0] != index && op->operands[1] != index))
+      continue;
+    const Size *at = size_of_value(m, op->operands[op->operands[0] == index]);
+    ends->first = size_is(at, 0) ? op : ends->first;
+    ends->last = at == last ? op : ends->last;
+  }
+  return branches && (ends->first || ends->last) && count_ops(body) <= MOST_APART;
+}
+
+static void lower_range(LoopCode *l, LLVMValueRef from, LLVMValueRef to) {
+  const Value *index = l->op->regions[0]->params[l->info->nindices - 1];
+  Level level;
+  level_begin(l, &level, to, index->name ? index->name : "loop");
+  level.counted.start = from;
+  set_value(index, level.counted.index);
+  lower_iteration(l);
+  level_end(l, &level);
+}
+
+static void set_never(const Ends *ends, bool never) {
+  if (ends->first)
+    note_of(ends->first->results[0])->never = never;
+  if (ends->last)
+    note_of(ends->last->results[0])->never = never;
+}
+
+static void lower_with_ends(LoopCode *l, const Ends *ends) {
+  Body *b = l->body;
+  LLVMValueRef zero = const_i64(b->unit, 0), one = const_i64(b->unit, 1);
+  LLVMValueRef n = l->extents[l->info->nindices - 1];
+  LLVMValueRef from = ends->first ? one : zero, to = ends->last ? LLVMBuildNSWSub(b->at, n, one, "") : n;
+  if (ends->first)
+    lower_range(l, zero, smaller(b, n, one));
+  set_never(ends, true);
+  lower_range(l, from, to);
+  set_never(ends, false);
+  if (ends->last)
+    lower_range(l, at_least(b, to, from, to, from), n);
+}
+
 static void lower_level(LoopCode *l, int number) {
   if (number == l->info->nindices) {
     lower_iteration(l);
@@ -170,6 +239,11 @@ static void lower_level(LoopCode *l, int number) {
   Level level;
   Idle idle;
   const bool may_idle = find_idle(l, &idle);
+  Ends ends;
+  if (!start && !may_idle && number == l->info->nindices - 1 && find_ends(l, &ends)) {
+    lower_with_ends(l, &ends);
+    return;
+  }
   if (may_idle)
     first = skip_idle(l, &idle);
   level_begin(l, &level, l->extents[number], index->name ? index->name : "loop");

@@ -199,6 +199,12 @@ static void lower_op(Body *b, const Op *op) {
     return;
   switch (op->code) {
   case OP_CONST: set_value(op->results[0], constant_code(b, op)); break;
+  case OP_EQ:
+    if (note_of(op->results[0])->never)
+      set_value(op->results[0], LLVMConstInt(b->unit->i1, 0, false));
+    else
+      lower_scalar(b, op);
+    break;
   case OP_SIZE: set_value(op->results[0], size_code_checked(b, op->at.size)); break;
   case OP_FULL: lower_full(b, op); break;
   case OP_INDEX: lower_index(b, op); break;

@@ -119,6 +119,7 @@ typedef struct ValueNote {
   const Size *lane_stride; /* LAYOUT_STRIDED */
   uint64_t wants;          /* results of the function that it is for */
   bool guarded;            /* made only where one of them is wanted */
+  bool never;              /* a comparison: false in the part of a loop that is being written */
   /* In a loop that only reduces: codegen/loose.c */
   bool used, spoilt; /* by something; by something that does not hand NaN on to a sum */
   bool loose;        /* a mulz that may be a plain product */
