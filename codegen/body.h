@@ -58,6 +58,7 @@ typedef struct Body {
   bool loose_zeros;                         /* products that are marked loose are plain ones */
   bool exact_zeros;                         /* a loop runs again with none */
   bool bare_zeros;                          /* those that are marked bare are, all through the function */
+  int turn, looks;                          /* codegen/group.c: what stands before it has been written */
   bool plain_loops; /* LLVM leaves the loops that are written as they are: no vectors, no unrolling */
   Range loc;
   LLVMMetadataRef subprogram; /* -g */
@@ -189,6 +190,13 @@ LLVMValueRef lower_region(Body *b, const Region *r);
 /* The operations of a region from first up to end, which is one of them or NULL; nothing is pushed or guarded. */
 void lower_ops_until(Body *b, const Op *first, const Op *end);
 void region_pop(Body *b, LLVMValueRef mark);
+void lower_op(Body *b, const Op *op);
+
+/* ---- group.c */
+/* Finds calls that run together, if there may be some; then each operation of the region is handed to group_op. */
+bool groups_begin(Body *b, const Region *r);
+void groups_end(const Region *r);
+bool group_op(Body *b, const Op *op); /* true if the operation has been written, now or before */
 /* ---- lower_literal.c */
 /* True if the update begins a tensor that is written out, and its constants have been copied: these updates are
    in_data. */

@@ -51,14 +51,14 @@ static LLVMTypeRef of_lanes(LLVMTypeRef element, int lanes) {
   return lanes > 1 ? LLVMVectorType(element, (unsigned)lanes) : element;
 }
 
-static LLVMValueRef make(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes, bool straight,
+static LLVMValueRef make(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes, bool branches,
                          const char *name) {
   MathCode c = {.unit = u, .op = row->op, .exponent = exponent, .kind = kind, .lanes = lanes, .fused = u->has_fma};
   c.element = kind == KIND_F64 ? u->f64 : u->f32;
   c.real = of_lanes(c.element, lanes);
   c.whole = of_lanes(kind == KIND_F64 ? u->i64 : u->i32, lanes);
   c.at = LLVMCreateBuilderInContext(u->context);
-  c.branches = lanes == 1 && !straight && u->options->opt_level < 3; /* LLVM's vectoriser can do nothing with these */
+  c.branches = branches;
   LLVMValueRef f = math_function(&c, name, row->nargs), operands[3];
   if (row->small && u->options->opt_level >= (row->op == OP_POW_BELOW ? 2 : 3))
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "alwaysinline", 0));
@@ -73,31 +73,42 @@ bool has_inline_math(Opcode op) {
   return row_of(op) != NULL;
 }
 
-static LLVMValueRef made_once(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes, bool straight) {
+/* Usual are branches for scalars, unless LLVM's vectoriser may widen these, and none for vectors. */
+typedef enum Version { USUAL, STRAIGHT, GROUP } Version;
+
+static LLVMValueRef made_once(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes, Version version) {
+  static const char *const suffixes[] = {"", ".straight", ".group"};
+  const bool branches = version == GROUP || (version == USUAL && lanes == 1 && u->options->opt_level < 3);
   const char *name = arena_printf(u->arena, "gradc.%s", op_info[row->op].name);
   if (exponent)
     name = arena_printf(u->arena, "%s.%" PRId64, name, exponent);
   name = arena_printf(u->arena, "%s.%s", name, kind_name[kind]);
   if (lanes > 1)
     name = arena_printf(u->arena, "%sx%d", name, lanes);
-  if (straight)
-    name = arena_printf(u->arena, "%s.straight", name);
+  name = arena_printf(u->arena, "%s%s", name, suffixes[version]);
   LLVMValueRef f = LLVMGetNamedFunction(u->llvm, name);
-  return f ? f : make(u, row, exponent, kind, lanes, straight, name);
+  return f ? f : make(u, row, exponent, kind, lanes, branches, name);
 }
 
 LLVMValueRef inline_math(Unit *u, Opcode op, Kind kind, int lanes) {
   const MathRow *row = row_of(op);
-  return row && kind_is_float(kind) ? made_once(u, row, 0, kind, lanes, false) : NULL;
+  return row && kind_is_float(kind) ? made_once(u, row, 0, kind, lanes, USUAL) : NULL;
 }
 
-LLVMValueRef inline_math_straight(Unit *u, Opcode op, Kind kind) {
-  LLVMValueRef f = made_once(u, row_of(op), 0, kind, 1, true);
+LLVMValueRef inline_math_group(Unit *u, Opcode op, Kind kind, int lanes) {
+  const bool has_rare = op == OP_EXP || op == OP_LOG || op == OP_POW;
+  return made_once(u, row_of(op), 0, kind, lanes, has_rare ? GROUP : USUAL);
+}
+
+LLVMValueRef inline_math_straight(Unit *u, Opcode op, Kind kind, int lanes) {
+  if (lanes > 1)
+    return made_once(u, row_of(op), 0, kind, lanes, USUAL);
+  LLVMValueRef f = made_once(u, row_of(op), 0, kind, 1, STRAIGHT);
   LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "cold", 0));
   return f;
 }
 
 LLVMValueRef inline_power(Unit *u, int64_t n, Kind kind, int lanes) {
   static const MathRow row = {OP_POWI, 1, math_powi, true};
-  return power_is_products(n) ? made_once(u, &row, n, kind, lanes, false) : NULL;
+  return power_is_products(n) ? made_once(u, &row, n, kind, lanes, USUAL) : NULL;
 }

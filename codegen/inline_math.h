@@ -15,8 +15,10 @@
 /* The function of one or two operands that computes `op` on values of `kind`, or on vectors of `lanes` of them where
    lanes > 1; its result has their type.  NULL where there is none. */
 LLVMValueRef inline_math(Unit *u, Opcode op, Kind kind, int lanes);
-/* That of scalars, written without branches. */
-LLVMValueRef inline_math_straight(Unit *u, Opcode op, Kind kind);
+/* That of vectors for scalars that stand side by side: what is rare is left to a branch, as it is for scalars. */
+LLVMValueRef inline_math_group(Unit *u, Opcode op, Kind kind, int lanes);
+/* That of scalars, or of lanes, written without branches. */
+LLVMValueRef inline_math_straight(Unit *u, Opcode op, Kind kind, int lanes);
 bool has_inline_math(Opcode op);
 /* The same of x^n; NULL where n is too large for multiplications. */
 LLVMValueRef inline_power(Unit *u, int64_t n, Kind kind, int lanes);

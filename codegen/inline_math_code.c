@@ -200,7 +200,7 @@ Real cold_values(MathCode *c, Flag is_cold, LLVMValueRef f, int nargs, Real *ope
 }
 
 Real rare_values(MathCode *c, Flag is_rare, int nargs, Real *operands, Real near) {
-  return cold_values(c, is_rare, inline_math_straight(c->unit, c->op, c->kind), nargs, operands, near);
+  return cold_values(c, is_rare, inline_math_straight(c->unit, c->op, c->kind, c->lanes), nargs, operands, near);
 }
 
 Real far_values(MathCode *c, Flag is_far, Real x, Real near) {

@@ -194,7 +194,7 @@ static void lower_scalar(Body *b, const Op *op) {
   set_value(op->results[0], scalar_code(b, op, x));
 }
 
-static void lower_op(Body *b, const Op *op) {
+void lower_op(Body *b, const Op *op) {
   if (b->vector && vector_op(b, op))
     return;
   switch (op->code) {
@@ -287,7 +287,8 @@ static void lower_ops(Body *b, const Region *r, const Op *first, const Op *last,
       set_location(b, op->loc);
     if (pushes)
       push_places(b, r, op_note(op)->begin, op_note(op)->end);
-    lower_op(b, op);
+    if (!group_op(b, op))
+      lower_op(b, op);
     if (op == last)
       return;
   }
@@ -318,6 +319,7 @@ LLVMValueRef lower_region(Body *b, const Region *r) {
   LLVMValueRef mark = region_mark(b, r);
   const Range around = b->loc;
   const uint64_t wants = r->owner ? op_note(r->owner)->wants : b->storage->all_wanted;
+  const bool groups = groups_begin(b, r);
   for (const Op *op = r->first; op; op = op->next) {
     const Op *last = guarded_run(b, op, wants);
     if (last)
@@ -326,6 +328,8 @@ LLVMValueRef lower_region(Body *b, const Region *r) {
       lower_ops(b, r, op, op, mark != NULL);
     op = last ? last : op;
   }
+  if (groups)
+    groups_end(r);
   set_location(b, around);
   if (mark) {
     const int end = region_note(b->storage, r)->end;

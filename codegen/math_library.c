@@ -72,7 +72,10 @@ static void add_loops(Unit *u) {
     for (int lanes = 1; lanes <= MATH_WIDEST; lanes *= 2) {
       add_powers(u, k, lanes);
       for (int op = 0; op < OP_COUNT; op++) {
-        LLVMValueRef f = op_info[op].arity <= 2 ? inline_math(u, (Opcode)op, k, lanes) : NULL;
+        const bool is_one = op_info[op].arity <= 2 && has_inline_math((Opcode)op);
+        LLVMValueRef f = !is_one      ? NULL
+                         : lanes == 2 ? inline_math_group(u, (Opcode)op, k, lanes)
+                                      : inline_math(u, (Opcode)op, k, lanes);
         if (f)
           add_loop(u, f, arena_printf(u->arena, "math_%s_%sx%d", op_info[op].name, kind_name[k], lanes), k, lanes);
       }

@@ -90,6 +90,8 @@ typedef struct RegionNote {
 typedef enum Layout { LAYOUT_UNIFORM, LAYOUT_LANES, LAYOUT_STRIDED } Layout;
 typedef struct VectorLoop VectorLoop;
 
+typedef struct Group Group;
+
 typedef struct OpNote {
   int begin, start, end; /* start: after the initial values were read */
   RegionNote regions[2];
@@ -103,6 +105,11 @@ typedef struct OpNote {
   bool in_data;       /* update: codegen/lower_literal.c has done it */
   Place *area;        /* call: memory for the callee's own workspace, or NULL */
   bool blocks;        /* call: runs in blocks, codegen/parallel.h */
+  /* While its region is written: codegen/group.c */
+  int order, ready, run, looked;
+  unsigned char *levels; /* by function */
+  bool is_ahead;         /* has been written ahead of its turn */
+  Group *group;          /* a function's call, which is to be written with others */
 } OpNote;
 
 typedef enum EntryKnown { ENTRY_NOT_ASKED, ENTRY_KNOWN, ENTRY_UNKNOWN } EntryKnown;
