@@ -501,7 +501,8 @@ Value *slice_element(Slice *s, Value *v, Env *e, int n, Value *const *idx, uint6
   return op_element(s, v, home, n, idx, checks, active);
 }
 
-void slice_begin(Slice *s, Func *source, Func *func, const bool *wrt, const Activity *activity, SliceMode mode) {
+void slice_begin(Slice *s, Func *source, Func *func, const bool *wrt, const Activity *activity, SliceMode mode,
+                 int nranges) {
   Module *m = source->module;
   *s = (Slice){.module = m,
                .mode = mode,
@@ -511,6 +512,7 @@ void slice_begin(Slice *s, Func *source, Func *func, const bool *wrt, const Acti
                .activity = activity,
                .b = build_into(func, func->body),
                .outside = {.arena = m->arena},
+               .nranges = nranges,
                .budget = BUDGET};
   s->b.loc = func->loc;
   s->place = NEW(m->arena, Place);
@@ -519,7 +521,9 @@ void slice_begin(Slice *s, Func *source, Func *func, const bool *wrt, const Acti
   for (int i = 0; i < source->nsizes; i++)
     slice_bind(s->root, source->body->params[i],
                func_add_param(func, type_scalar(KIND_I64), source->body->params[i]->name));
-  func->nsizes = source->nsizes;
+  for (int i = 0; i < nranges; i++)
+    func_add_param(func, type_scalar(KIND_I64), NULL);
+  func->nsizes = source->nsizes + nranges;
   s->arguments = NEW_ARRAY(m->arena, Value *, source->body->nparams + 1);
   for (int i = 0; mode == SLICE_GATHER && i < source->body->nparams; i++)
     if (wrt[i])

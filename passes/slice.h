@@ -57,6 +57,14 @@ struct Place {
 
 typedef struct Env Env;
 
+/* A loop around sites that goes as far as the place in the result says, or data: a size of SLICE_LOCAL's own, what it
+   is in SLICE_GATHER. */
+typedef struct DataRange {
+  Op *loop;
+  int axis;
+  const Size *size, *extent; /* extent: as it stands there, perhaps below 0 */
+} DataRange;
+
 typedef enum SliceMode { SLICE_LOCAL, SLICE_GATHER } SliceMode;
 typedef struct Slice {
   Module *module;
@@ -68,6 +76,8 @@ typedef struct Slice {
   Env *root;
   Place *place;
   VEC(Site *) sites;
+  int nranges; /* sizes of `func` after the source's, for as many */
+  VEC(DataRange) ranges;
   VEC(Value *) captured; /* values of the source's body, and */
   VEC(Value *) params;   /* the parameters of `func` that they became */
   ValueMap outside;      /* from the ones to the others */
@@ -76,8 +86,11 @@ typedef struct Slice {
   bool failed; /* reported; what has been built is of no use */
 } Slice;
 
-/* Begins to slice `source` into `func`, which has no parameters yet: it is given the source's sizes. */
-void slice_begin(Slice *s, Func *source, Func *func, const bool *wrt, const Activity *activity, SliceMode mode);
+/* Begins to slice `source` into `func`, which has no parameters yet: it is given the source's sizes, and `nranges`
+ * more.
+ */
+void slice_begin(Slice *s, Func *source, Func *func, const bool *wrt, const Activity *activity, SliceMode mode,
+                 int nranges);
 /* The values, made in the root place or further in. */
 Value *slice_value(Slice *s, Value *v, Env *e);
 /* v[idx..]; `checks` as build_index; `active`: a derivative flows through this read. */

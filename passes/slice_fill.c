@@ -137,16 +137,30 @@ static void bind_entry(Slice *s, const Op *op, Env *e, Env *home, Value *iterati
   }
 }
 
-/* What says that an iteration is one of the loop's; NULL: it is, always. */
-static Value *condition(Slice *s, Value *offset, int64_t step, Value *iteration, const Size *extent) {
+/* A size is not below 0: it is not at the end of the axis where it is least, or it is seen where the element is. */
+static bool holds(Slice *s, const Size *at_end, const Size *here) {
+  return (at_end && size_nonnegative(s->module, at_end)) || size_nonnegative(s->module, here);
+}
+
+/* What says that an iteration is one of the loop's; NULL: it is, always.  The element is one of the axis, of `dim`. */
+static Value *condition(Slice *s, Value *offset, int64_t step, Value *iteration, const Size *extent, const Size *rest,
+                        const Size *dim) {
   Module *m = s->module;
   Builder *b = &s->b;
   Value *cond = NULL, *parts[3];
   int n = 0;
-  const Size *i = size_of_value(m, iteration);
-  if (!size_nonnegative(m, i))
+  const Size *i = size_of_value(m, iteration), *last = size_sub(m, extent, size_const(m, 1));
+  const Size *at_first = NULL, *at_last = NULL;
+  if (step == 1) { /* iteration: index - rest */
+    at_first = size_scale(m, rest, -1);
+    at_last = size_add(m, size_sub(m, extent, dim), rest);
+  } else if (step == -1) { /* rest - index */
+    at_first = size_add(m, size_sub(m, rest, dim), size_const(m, 1));
+    at_last = size_sub(m, last, rest);
+  }
+  if (!holds(s, at_first, i))
     parts[n++] = build_binary(b, OP_LE, build_int(b, KIND_I64, 0), iteration);
-  if (!size_nonnegative(m, size_sub(m, size_sub(m, extent, i), size_const(m, 1))))
+  if (!holds(s, at_last, size_sub(m, last, i)))
     parts[n++] = build_binary(b, OP_LT, iteration, build_size(b, extent));
   if (step != 1 && step != -1)
     parts[n++] = build_binary(b, OP_EQ, build_mul(b, iteration, build_int(b, KIND_I64, step)), offset);
@@ -155,21 +169,25 @@ static Value *condition(Slice *s, Value *offset, int64_t step, Value *iteration,
   return cond;
 }
 
-Value *slice_filled(Slice *s, Value *v, Env *home, int n, Value *const *idx, bool active) {
+Value *slice_filled(Slice *s, Value *v, Env *home, int n, Value *const *idx, uint64_t checks, bool active) {
   const Op *op = v->def;
   Builder *b = &s->b;
   Fill f;
   if (!find_fill(s, op, v->index, &f) || n <= f.axis)
     return NULL;
   const Size *extent = slice_size(s, op->at.loop->extents[0], home), *rest = slice_size(s, f.rest, home);
+  const Size *dim = slice_size(s, v->type.dims[f.axis], home);
   Value *nothing = slice_nothing(s, type_scalar(v->type.kind));
   if (s->failed)
     return nothing;
+  for (int i = 0; i < n; i++)
+    if (checks >> i & 1)
+      slice_test_index(s, idx[i], slice_size(s, v->type.dims[i], home));
   Value *offset = build_sub(b, idx[f.axis], build_size(b, rest));
   Value *iteration = f.step == 1    ? offset
                      : f.step == -1 ? build_neg(b, offset)
                                     : build_div(b, offset, build_int(b, KIND_I64, f.step));
-  Value *cond = condition(s, offset, f.step, iteration, extent);
+  Value *cond = condition(s, offset, f.step, iteration, extent, rest, dim);
   Op *branch = cond ? slice_if(s, cond) : NULL;
   Env *e = slice_instance(s, op->regions[0], home);
   slice_bind(e, f.i, iteration);

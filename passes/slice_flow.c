@@ -209,8 +209,7 @@ void slice_flow_op(Slice *s, Op *op, int result, Env *home) {
 }
 
 /* ---- elements */
-/* An index that is not proved to lie within its axis is tested, as it is where a tensor is read. */
-static void test_index(Slice *s, Value *i, const Size *extent) {
+void slice_test_index(Slice *s, Value *i, const Size *extent) {
   Builder *b = &s->b;
   const Size *at = size_of_value(s->module, i);
   const Size *room = size_sub(s->module, size_sub(s->module, extent, at), size_const(s->module, 1));
@@ -250,7 +249,7 @@ Value *slice_loop_element(Slice *s, Value *v, Env *home, int n, Value *const *id
   const LoopInfo *info = op->at.loop;
   const Region *body = op->regions[0];
   const int out = v->index - info->ncarries - info->naccs;
-  Value *filled = v->index < info->ncarries && v->type.rank ? slice_filled(s, v, home, n, idx, active) : NULL;
+  Value *filled = v->index < info->ncarries && v->type.rank ? slice_filled(s, v, home, n, idx, checks, active) : NULL;
   if (filled || s->failed)
     return filled ? filled : slice_nothing(s, type_scalar(v->type.kind));
   if (info->ncarries || info->naccs || (home != s->root && is_small(v->type))) {
@@ -263,7 +262,7 @@ Value *slice_loop_element(Slice *s, Value *v, Env *home, int n, Value *const *id
   Env *e = slice_instance(s, body, home);
   for (int i = 0; i < info->nindices; i++) {
     if (checks >> i & 1 && !s->failed)
-      test_index(s, idx[i], extents[i]);
+      slice_test_index(s, idx[i], extents[i]);
     slice_bind(e, body->params[i], idx[i]);
   }
   return slice_element(s, body->yields[out], e, n - info->nindices, idx + info->nindices, checks >> info->nindices,

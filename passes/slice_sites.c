@@ -1,4 +1,5 @@
 /* Sites: the reads of a slice from the arguments of interest; see slice.h. */
+#include "ir/raw.h"
 #include "passes/slice_internal.h"
 
 /* The outermost place that a read may stand in: out of the loops whose indices it does not use. */
@@ -50,6 +51,35 @@ static Site *shared_site(const Place *at, int wrt, Type t) {
 
 typedef VEC(Value *) Indices;
 
+/* The size of a range that is not made of sizes, of the outermost loop of a slice; NULL: it is none, or they are too
+ * many.
+ */
+static const Size *range_size(Slice *s, const Place *p, int axis) {
+  Op *loop = p->op;
+  for (int i = 0; i < s->ranges.n; i++)
+    if (s->ranges.at[i].loop == loop && s->ranges.at[i].axis == axis)
+      return s->ranges.at[i].size;
+  if (s->ranges.n == s->nranges || p->outer->kind != PLACE_ROOT)
+    return NULL;
+  const Size *extent = loop->at.loop->extents[axis];
+  Builder b = build_into(s->func, region_new(s->module, s->func, loop->parent->owner));
+  b.share_top = b.region;
+  const Size *size;
+  if (s->mode == SLICE_LOCAL)
+    size = size_atom(s->module, s->func->body->params[s->source->nsizes + s->ranges.n]);
+  else
+    size = size_of_value(s->module, build_binary(&b, OP_MAX, build_size(&b, extent), build_int(&b, KIND_I64, 0)));
+  for (Op *op = b.region->first, *next; op; op = next) {
+    next = op->next;
+    op_unlink(op);
+    op_insert_before(loop, op);
+  }
+  loop_set_extent(loop, axis, size);
+  const DataRange r = {.loop = loop, .axis = axis, .size = size, .extent = extent};
+  vec_push(s->module->arena, s->ranges, r);
+  return size;
+}
+
 /* The loops around a place: indices, and their extents at the front of `dims`. */
 static bool loops_around(Slice *s, const Place *at, const char *name, Range loc, Indices *indices, const Size **dims) {
   const Place *chain[MAX_RANK];
@@ -63,14 +93,17 @@ static bool loops_around(Slice *s, const Place *at, const char *name, Range loc,
   while (n-- > 0) {
     const LoopInfo *info = chain[n]->op->at.loop;
     for (int i = 0; i < info->nindices; i++) {
-      if (!size_is_of_params(info->extents[i], s->func))
+      const Size *extent = info->extents[i];
+      if (!size_is_of_params(extent, s->func))
+        extent = range_size(s, chain[n], i);
+      if (!extent)
         slice_fail(s, loc, "how many elements of '%s' are read here depends on %s", name,
                    "the place in the result, or on data");
       if (indices->n == MAX_RANK)
         slice_fail(s, loc, "'%s' is read in loops that are too deep", name);
       if (s->failed)
         return false;
-      dims[indices->n] = info->extents[i];
+      dims[indices->n] = extent;
       vec_push(s->module->arena, *indices, chain[n]->region->params[i]);
     }
   }

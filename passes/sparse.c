@@ -130,7 +130,7 @@ static Value *slice_target(Slice *s, const Target *t, Value *const *lead) {
 static Value *start(const Sparse *s, Slice *slice, const Target *t, const Activity *activity, SliceMode mode) {
   Module *m = s->module;
   Func *f = func_new(m, arena_printf(m->arena, mode == SLICE_LOCAL ? "%s_block" : "%s_places", s->func->name), t->loc);
-  slice_begin(slice, s->source, f, s->derive->wrt, activity, mode);
+  slice_begin(slice, s->source, f, s->derive->wrt, activity, mode, t->nranges);
   Value *lead[MAX_RANK];
   for (int i = 0; i < t->nlead; i++)
     lead[i] = func_add_param(f, type_scalar(KIND_I64), NULL);
@@ -147,8 +147,8 @@ static void finish(const Slice *s, int n, Value *const *results) {
   build_return(&b, n, results);
 }
 
-/* A function whose body cannot be made; nobody calls it. */
-static void discard(Func *f) {
+/* A function that nobody calls. */
+void block_discard(Func *f) {
   f->body = region_new(f->module, f, NULL);
   f->nsizes = 0;
   func_set_results(f, 0, NULL, NULL);
@@ -159,7 +159,7 @@ bool block_make(const Sparse *s, const Target *t, const Activity *activity, Bloc
   Value *value = start(s, &block->sites, t, activity, SLICE_LOCAL);
   block->local = block->sites.func;
   if (block->sites.failed) {
-    discard(block->local);
+    block_discard(block->local);
     return false;
   }
   finish(&block->sites, 1, &value);
@@ -178,7 +178,10 @@ bool block_make(const Sparse *s, const Target *t, const Activity *activity, Bloc
         results[2 * i] = root->records.at[k].value;
         results[2 * i + 1] = root->records.at[k].column;
       }
-  finish(&block->places, 2 * n, results);
+  if (block->places.ranges.n)
+    region_set_yields(s->module, block->gather->body, 2 * n, results); /* their types are of no function's results */
+  else
+    finish(&block->places, 2 * n, results);
   func_simplify(block->local);
   return true;
 }
@@ -189,8 +192,12 @@ static void map_captured(const Sparse *s, const Slice *slice, ValueMap *map) {
 }
 
 static void map_sizes(const Sparse *s, const Func *f, ValueMap *map) {
-  for (int i = 0; i < f->nsizes; i++)
+  for (int i = 0; i < s->source->nsizes; i++)
     map_put(map, f->body->params[i], s->func->body->params[i]);
+}
+
+const Size *gathered_range(Sparse *s, const Block *block, const Gathered *g, int k) {
+  return map_size(s->module, &g->map, block->places.ranges.at[k].size);
 }
 
 Gathered block_gather(Sparse *s, const Block *block, Value *const *lead) {
@@ -201,6 +208,8 @@ Gathered block_gather(Sparse *s, const Block *block, Value *const *lead) {
                 .values = NEW_ARRAY(s->module->arena, Value *, n),
                 .columns = NEW_ARRAY(s->module->arena, Value *, n)};
   map_sizes(s, f, &g.map);
+  for (int i = s->source->nsizes; i < f->nsizes; i++) /* of no use here */
+    map_put(&g.map, f->body->params[i], build_int(&s->b, KIND_I64, 0));
   for (int i = 0; i < s->source->body->nparams; i++)
     if (s->derive->wrt[i])
       map_put(&g.map, f->body->params[at++], s->func->body->params[i]);
@@ -219,6 +228,11 @@ Value **block_arguments(Sparse *s, const Block *block, Value *const *lead, const
   const Func *f = block->local;
   ValueMap map = {.arena = s->module->arena};
   map_sizes(s, f, &map);
+  for (int i = 0; i < f->nsizes - s->source->nsizes; i++) {
+    const bool used = i < block->places.ranges.n;
+    const Size *range = used ? gathered_range(s, block, g, i) : size_const(s->module, 0);
+    map_put(&map, f->body->params[s->source->nsizes + i], build_size(&s->b, range));
+  }
   for (int i = 0; i < block->target->nlead; i++)
     map_put(&map, f->body->params[f->nsizes + i], lead[i]);
   map_captured(s, &block->sites, &map);

@@ -39,6 +39,7 @@ typedef struct Target {
   const Size *extents[MAX_RANK]; /* sizes of the source */
   VEC(SumLoop) loops;            /* Hessian: sums around the value, outer first; their indices are the block's */
   const Linear *linear;          /* Hessian */
+  int nranges;                   /* Jacobian: so many ranges may be data */
 } Target;
 
 typedef struct Block {
@@ -49,11 +50,14 @@ typedef struct Block {
 
 /* Slices a target; false: reported, or nothing is read (then sites.sites.n is 0). */
 bool block_make(const Sparse *s, const Target *t, const Activity *activity, Block *block);
+void block_discard(Func *f);
 /* In a loop over the block's indices: what the sites read, and their first columns. */
 typedef struct Gathered {
   ValueMap map; /* of gather's body */
   Value **values, **columns;
 } Gathered;
+/* How far range k, which is data, goes there. */
+const Size *gathered_range(Sparse *s, const Block *block, const Gathered *g, int k);
 Gathered block_gather(Sparse *s, const Block *block, Value *const *lead);
 /* The arguments of block->local there; a call of a derivative of it. */
 Value **block_arguments(Sparse *s, const Block *block, Value *const *lead, const Gathered *g);
@@ -64,6 +68,16 @@ Type sparse_type(const Sparse *s, Type t);
 /* ---- sparse_rows.c: matrices of one shape, row by row */
 void sparse_jacobian(Sparse *s, Value **results);
 void sparse_hessian(Sparse *s, Value **results);
+
+/* ---- sparse_ranges.c */
+/* So many ranges of a block of the source may depend on the row or be data. */
+int ranges_of(const Func *source);
+/* The most entries of a matrix; NULL: that is not known. */
+const Size *ranges_entries(const Sparse *s, const Block *block, int wrt, const Size *rows);
+/* Ends the function at run time where there are more. */
+void ranges_require_room(Sparse *s, const Block *block, const Size *rows);
+/* A size, or where that may be below 0 something that is no less. */
+const Size *size_at_most(Module *m, const Size *size);
 
 /* ---- sparse_entries.c: matrices from entries in any order */
 typedef struct Entries { /* accumulators, or what has been accumulated */

@@ -231,8 +231,7 @@ typedef struct Pair { /* a matrix: second derivatives by two of wrt */
   Entries entries;
 } Pair;
 
-/* An extent, or where that may be below 0 something that is no less. */
-static const Size *at_most(Module *m, const Size *extent) {
+const Size *size_at_most(Module *m, const Size *extent) {
   if (size_nonnegative(m, extent))
     return extent;
   const Size *sum = size_const(m, 0);
@@ -274,7 +273,7 @@ static const Size *block_room(const Sparse *s, const Block *block, const Pair *p
 static const Size *target_count(const Sparse *s, const Target *t) {
   const Size *count = size_const(s->module, 1);
   for (int i = 0; i < t->nlead; i++)
-    count = size_mul(s->module, count, at_most(s->module, sparse_extent(s, t->extents[i])));
+    count = size_mul(s->module, count, size_at_most(s->module, sparse_extent(s, t->extents[i])));
   return count;
 }
 

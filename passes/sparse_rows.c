@@ -20,7 +20,8 @@ typedef struct Matrix {
   bool is_static;
   Slot *slots;
   int nslots, width; /* static: width columns a row */
-  const Size *room;  /* else: as many entries a row, over the function's sizes */
+  const Size *room;  /* else: as many entries a row, over the function's sizes, or NULL: that is data */
+  Value *at;         /* then: where those of this row begin */
   Entries entries;
 } Matrix;
 
@@ -159,7 +160,7 @@ static void put_site(Sparse *s, const Block *block, const Matrix *x, int k, cons
     rows = size_mul(m, rows, t.dims[i]);
   Value *row = build_add(b, build_mul(b, group, build_size(b, rows)), flat_index(b, nrow, idx, t.dims));
   Value *at = build_add(b, build_size(b, first), flat_index(b, t.rank - nrow, idx + nrow, t.dims + nrow));
-  at = build_add(b, build_mul(b, row, build_size(b, room)), at);
+  at = build_add(b, room ? build_mul(b, row, build_size(b, room)) : x->at, at);
   Value *column = build_index(b, g->columns[k], site->nloops, idx + nrow, 0);
   Value *there = build_add(b, column, flat_index(b, t.rank - ncolumn, idx + ncolumn, t.dims + ncolumn));
   if (site->is_conditional)
@@ -201,6 +202,17 @@ static const Size *room_of(const Sparse *s, const Block *block, int wrt) {
   return room;
 }
 
+/* ---- ranges that are data */
+/* Where the entries of the next row begin. */
+static Value *after_row(Sparse *s, const Block *block, const Matrix *x, const Gathered *g) {
+  const Size *count = size_const(s->module, 0);
+  for (int k = 0; k < block->places.sites.n; k++)
+    if (block->places.sites.at[k]->wrt == x->wrt)
+      count = size_add(s->module, count,
+                       map_size(s->module, &g->map, type_count(s->module, block->places.sites.at[k]->type)));
+  return build_add(&s->b, x->at, build_size(&s->b, count));
+}
+
 /* The loop over the blocks.  Static matrices leave it as stacks of values and columns, the others as accumulators. */
 static Op *loop_over_blocks(Sparse *s, Rows *r, Func *jacobian) {
   Builder *b = &s->b;
@@ -209,27 +221,42 @@ static Op *loop_over_blocks(Sparse *s, Rows *r, Func *jacobian) {
   const Size *extents[MAX_RANK];
   Value **accs = NEW_ARRAY(m->arena, Value *, 3 * r->n), **outs = NEW_ARRAY(m->arena, Value *, 2 * r->n);
   OutKind *stacks = NEW_ARRAY(m->arena, OutKind, 2 * r->n);
-  int naccs = 0, nouts = 0;
+  Value **starts = NEW_ARRAY(m->arena, Value *, r->n), **next = NEW_ARRAY(m->arena, Value *, r->n);
+  int naccs = 0, nouts = 0, nstarts = 0;
   for (int i = 0; i < t->nlead; i++)
     extents[i] = sparse_extent(s, t->extents[i]);
   for (int i = 0; i < r->n; i++)
-    if (r->matrices[i].is_static)
+    if (r->matrices[i].is_static) {
       nouts += 2;
-    else
+    } else {
       naccs += entries_accs(&r->matrices[i].entries, accs + naccs);
-  const LoopSpec spec = {
-      .nindices = t->nlead, .extents = extents, .naccs = naccs, .acc_inits = accs, .nouts = nouts, .outs = stacks};
+      if (!r->matrices[i].room)
+        starts[nstarts++] = build_int(b, KIND_I64, 0);
+    }
+  const LoopSpec spec = {.nindices = t->nlead,
+                         .extents = extents,
+                         .ncarries = nstarts,
+                         .carry_inits = starts,
+                         .naccs = naccs,
+                         .acc_inits = accs,
+                         .nouts = nouts,
+                         .outs = stacks};
   Op *loop = build_loop_begin(b, &spec);
   Value *const *lead = loop->regions[0]->params;
   const Gathered g = block_gather(s, r->block, lead);
   const Op *call = block_call(s, r->block, jacobian, lead, &g);
   Value *group = flat_index(b, t->nlead, lead, extents);
   const int nrow = call->results[0]->type.rank - r->block->places.sites.at[0]->type.rank;
-  naccs = nouts = 0;
+  const int ncarries = nstarts;
+  naccs = nouts = nstarts = 0;
   for (int i = 0; i < r->n; i++) {
     Matrix *x = &r->matrices[i];
     if (!x->is_static) {
-      naccs += entries_take(&x->entries, lead + t->nlead + naccs);
+      naccs += entries_take(&x->entries, lead + t->nlead + ncarries + naccs);
+      if (!x->room) {
+        x->at = loop_carry(loop, nstarts);
+        next[nstarts++] = after_row(s, r->block, x, &g);
+      }
       put_entries(s, r->block, x, call, &g, group);
       continue;
     }
@@ -241,7 +268,7 @@ static Op *loop_over_blocks(Sparse *s, Rows *r, Func *jacobian) {
     outs[nouts++] = rows ? loop_out(rows, 0) : values;
     outs[nouts++] = static_columns(s, x, &g);
   }
-  build_loop_end(b, loop, NULL, outs);
+  build_loop_end(b, loop, next, outs);
   return loop;
 }
 
@@ -304,6 +331,7 @@ static bool reads(const Block *block, int wrt) {
 static void rows_of_block(Sparse *s, const Block *block, const Size *rows, Value **results) {
   Module *m = s->module;
   const Derive *d = s->derive;
+  const bool is_data = block->places.ranges.n > 0;
   bool *wrt = NEW_ARRAY(m->arena, bool, block->local->body->nparams);
   Rows r = {.block = block, .matrices = NEW_ARRAY(m->arena, Matrix, d->norder), .rows = rows};
   for (int i = 0; i < block->sites.sites.n; i++)
@@ -314,13 +342,24 @@ static void rows_of_block(Sparse *s, const Block *block, const Size *rows, Value
     Matrix *x = &r.matrices[r.n++];
     x->wrt = d->order[i];
     x->is_static = static_slots(m, block, x);
-    x->room = room_of(s, block, x->wrt);
+    x->room = is_data ? NULL : room_of(s, block, x->wrt);
+    const Size *count = is_data ? ranges_entries(s, block, x->wrt, rows) : size_mul(m, rows, x->room);
+    if (!count) {
+      diag_error(m->diag, block->target->loc, "no sparse pattern is found: %s",
+                 "how many elements are read here is data, and no array is as long as all that is read");
+      block_discard(block->gather);
+      return;
+    }
     if (!x->is_static)
-      x->entries = entries_new(s, size_mul(m, rows, x->room), x->room, s->source->body->params[x->wrt]->type.kind);
+      x->entries = entries_new(s, count, x->room, s->source->body->params[x->wrt]->type.kind);
   }
+  if (is_data)
+    ranges_require_room(s, block, rows);
   Func *jacobian = func_derive(m, DERIVE_JACOBIAN, block->local, wrt, d->mode, block->target->loc);
   const Op *loop = loop_over_blocks(s, &r, jacobian);
-  int nacc = 0, nout = 0, next = 0;
+  int nacc = loop->at.loop->ncarries, nout = 0, next = 0;
+  if (is_data)
+    block_discard(block->gather);
   for (int i = 0; i < d->norder; i++) {
     const Kind k = s->source->body->params[d->order[i]]->type.kind;
     Matrix *x = next < r.n && r.matrices[next].wrt == d->order[i] ? &r.matrices[next++] : NULL;
@@ -383,6 +422,8 @@ void sparse_jacobian(Sparse *s, Value **results) {
     counted[r] = true;
     const Activity activity = activity_of(s->source, d->wrt, counted);
     counted[r] = false;
+    if (t.nlead == 1 && v->type.rank == 1)
+      t.nranges = ranges_of(s->source);
     Block *block = NEW(m->arena, Block);
     const Size *rows = type_count(m, sparse_type(s, v->type));
     if (block_make(s, &t, &activity, block))
