@@ -2,7 +2,10 @@
 
    Where each iteration changes only elements whose index on one axis is the loop's own, plus or times a constant, an
    element is what the one iteration makes of it that has its index, and what it was before the loop where there is
-   none.  The value at that iteration's entry is then the one before the loop, too: no other iteration changes it. */
+   none.  The value at that iteration's entry is then the one before the loop, too: no other iteration changes it.
+
+   Of a loop that changes one element alone, as `for q in .. { r[i] += .. }` does, that element is a number which the
+   loop carries. */
 #include "passes/slice_internal.h"
 
 typedef struct Fill {
@@ -203,4 +206,81 @@ Value *slice_filled(Slice *s, Value *v, Env *home, int n, Value *const *idx, uin
   slice_else(s, branch);
   Value *no = slice_element(s, op->operands[v->index], home, n, idx, 0, active);
   return slice_endif(s, branch, yes, no);
+}
+
+/* ---- one element */
+typedef struct OnePlace {
+  Slice *s;
+  const Fill *f;
+  Env *home;
+  int n;
+  Value *const *idx;
+  bool all;
+} OnePlace;
+
+static bool same_place(const OnePlace *p, Value *index, int k) {
+  Module *m = p->s->module;
+  return value_is_outside(index, p->f->body) &&
+         size_of_value(m, slice_value(p->s, index, p->home)) == size_of_value(m, p->idx[k]);
+}
+
+static void check_place(Op *op, void *arg) {
+  OnePlace *p = arg;
+  for (int i = 0; i < op->noperands && p->all; i++) {
+    if (!is_version(p->f, op->operands[i]))
+      continue;
+    const int first = op->code == OP_INDEX ? 1 : 2;
+    if (i == 0 && (op->code == OP_INDEX || op->code == OP_UPDATE)) {
+      p->all = op->noperands - first == p->n;
+      for (int k = 0; k < p->n && p->all; k++)
+        p->all = same_place(p, op->operands[first + k], k);
+    } else {
+      p->all = op->code == OP_LOOP || op->code == OP_SELECT;
+    }
+  }
+}
+
+Value *slice_one_place(Slice *s, Value *v, Env *home, int n, Value *const *idx, bool active) {
+  const Op *op = v->def;
+  const LoopInfo *info = op->at.loop;
+  const Region *body = op->regions[0];
+  const Fill f = {.module = s->module, .body = body, .i = body->params[0], .carry = body->params[1 + v->index]};
+  OnePlace p = {.s = s, .f = &f, .home = home, .n = n, .idx = idx, .all = n == v->type.rank};
+  if (info->naccs || info->nouts || !p.all || !is_version(&f, body->yields[v->index]))
+    return NULL;
+  for (int j = 0; j < info->ncarries; j++)
+    if (j != v->index && !is_small(op->operands[j]->type))
+      return NULL;
+  region_walk((Region *)(uintptr_t)body, check_place, &p);
+  if (!p.all || s->failed)
+    return NULL;
+  Value **carries = NEW_ARRAY(s->module->arena, Value *, info->ncarries + 1);
+  const Size *extent = slice_size(s, info->extents[0], home), *dims[MAX_RANK];
+  for (int i = 0; i < v->type.rank; i++)
+    dims[i] = slice_size(s, v->type.dims[i], home);
+  for (int j = 0; j < info->ncarries; j++)
+    carries[j] = j == v->index ? slice_element(s, op->operands[j], home, n, idx, 0, active)
+                               : slice_value(s, op->operands[j], home);
+  if (s->failed)
+    return NULL;
+  const LoopSpec spec = {.nindices = 1, .extents = &extent, .ncarries = info->ncarries, .carry_inits = carries};
+  Op *loop = build_loop_begin(&s->b, &spec);
+  place_open(s, PLACE_LOOP, loop, loop->regions[0]);
+  Env *e = slice_instance(s, body, home);
+  slice_bind(e, f.i, loop_index(loop, 0));
+  for (int j = 0; j < info->ncarries; j++) {
+    Value *carry = loop_carry(loop, j);
+    if (j == v->index) /* all that is read of it is the one element */
+      carry = build_full(&s->b, type_tensor(s->module, v->type.kind, n, dims), carry);
+    slice_bind(e, body->params[1 + j], carry);
+  }
+  for (int j = 0; j < info->ncarries; j++)
+    carries[j] =
+        j == v->index ? slice_element(s, body->yields[j], e, n, idx, 0, active) : slice_value(s, body->yields[j], e);
+  if (s->failed) {
+    place_close(s);
+    return NULL;
+  }
+  slice_end_loop(s, loop, carries, 0, NULL, NULL);
+  return loop_carry_result(loop, v->index);
 }

@@ -61,8 +61,7 @@ static void hand_records(Slice *s, const Place *body, const Op *loop, int first)
   }
 }
 
-/* Ends a loop of the slice; what its body reads leaves it as stacks. */
-static void end_loop(Slice *s, Op *loop, Value *const *carries, int nouts, const OutKind *outs, Value *const *yields) {
+void slice_end_loop(Slice *s, Op *loop, Value *const *carries, int nouts, const OutKind *outs, Value *const *yields) {
   Arena *a = s->module->arena;
   const Place *body = s->place;
   const int n = nouts + (s->mode == SLICE_GATHER ? 2 * body->records.n : 0);
@@ -143,7 +142,7 @@ static void slice_loop(Slice *s, Op *op, int result, Env *home) {
     place_close(s);
     return;
   }
-  end_loop(s, loop, carries, nouts, info->outs + first, outs);
+  slice_end_loop(s, loop, carries, nouts, info->outs + first, outs);
   for (int i = 0; i < (one ? 0 : op->nresults); i++)
     slice_made(s, home, op->results[i], loop->results[i]);
   if (one)
@@ -240,7 +239,7 @@ static Value *part_of_stack(Slice *s, Value *v, Env *home, int n, Value *const *
     place_close(s);
     return element;
   }
-  end_loop(s, loop, NULL, 1, &stack, &element);
+  slice_end_loop(s, loop, NULL, 1, &stack, &element);
   return loop_out(loop, 0);
 }
 
@@ -250,6 +249,8 @@ Value *slice_loop_element(Slice *s, Value *v, Env *home, int n, Value *const *id
   const Region *body = op->regions[0];
   const int out = v->index - info->ncarries - info->naccs;
   Value *filled = v->index < info->ncarries && v->type.rank ? slice_filled(s, v, home, n, idx, checks, active) : NULL;
+  if (!filled && !s->failed && v->index < info->ncarries && v->type.rank)
+    filled = slice_one_place(s, v, home, n, idx, active);
   if (filled || s->failed)
     return filled ? filled : slice_nothing(s, type_scalar(v->type.kind));
   if (info->ncarries || info->naccs || (home != s->root && is_small(v->type))) {

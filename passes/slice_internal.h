@@ -43,8 +43,12 @@ Value *slice_read(Slice *s, Value *param, int n, Value *const *idx, uint64_t che
 /* slice_flow.c: whole operations with regions; element of a loop's result. */
 void slice_flow_op(Slice *s, Op *op, int result, Env *home);
 Value *slice_loop_element(Slice *s, Value *v, Env *home, int n, Value *const *idx, uint64_t checks, bool active);
+/* Ends a loop of the slice; what its body reads leaves it as stacks. */
+void slice_end_loop(Slice *s, Op *loop, Value *const *carries, int nouts, const OutKind *outs, Value *const *yields);
 /* An index that is not proved to lie within its axis is tested, as it is where a tensor is read. */
 void slice_test_index(Slice *s, Value *i, const Size *extent);
 /* slice_fill.c: an element of what a loop in order fills; NULL: the loop is not of that form. */
 Value *slice_filled(Slice *s, Value *v, Env *home, int n, Value *const *idx, uint64_t checks, bool active);
+/* The element that a loop in order changes, and no other; NULL: the loop is not of that form. */
+Value *slice_one_place(Slice *s, Value *v, Env *home, int n, Value *const *idx, bool active);
 #endif

@@ -59,7 +59,7 @@ static const Size *range_size(Slice *s, const Place *p, int axis) {
   for (int i = 0; i < s->ranges.n; i++)
     if (s->ranges.at[i].loop == loop && s->ranges.at[i].axis == axis)
       return s->ranges.at[i].size;
-  if (s->ranges.n == s->nranges || p->outer->kind != PLACE_ROOT)
+  if (s->ranges.n == s->nranges || !p->outer || p->outer->kind != PLACE_ROOT)
     return NULL;
   const Size *extent = loop->at.loop->extents[axis];
   Builder b = build_into(s->func, region_new(s->module, s->func, loop->parent->owner));
