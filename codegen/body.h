@@ -164,6 +164,7 @@ LLVMValueRef scalar_code(Body *b, const Op *op, LLVMValueRef *x);
 LLVMValueRef constant_code(Body *b, const Op *op);
 LLVMValueRef arithmetic(Body *b, Opcode op, Kind k, LLVMValueRef x, LLVMValueRef y, LLVMFastMathFlags fast);
 LLVMValueRef min_max(Body *b, bool max, Kind k, LLVMValueRef x, LLVMValueRef y);
+bool power_is_root(const Op *op);                               /* a power made of a square root and products */
 LLVMValueRef math_code(Body *b, const Op *op, LLVMValueRef *x); /* NULL: no such function */
 
 /* ---- memory.c */

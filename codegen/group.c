@@ -26,8 +26,8 @@ static uint64_t wants_of_region(const Body *b, const Region *r) {
 
 /* What runs as lanes: what takes much longer than it takes to put numbers into vectors. */
 static bool is_candidate(const Op *op) {
-  return op_info[op->code].group == GROUP_ELEM && op->code != OP_HYPOT && has_inline_math(op->code) &&
-         kind_is_float(op->results[0]->type.kind);
+  return op_info[op->code].group == GROUP_ELEM && op->code != OP_HYPOT && !power_is_root(op) &&
+         has_inline_math(op->code) && kind_is_float(op->results[0]->type.kind);
 }
 
 /* Whether it may be computed ahead of its turn. */

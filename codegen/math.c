@@ -2,6 +2,8 @@
    (codegen/inline_math.h), else the runtime's.  Where the unit has lanes, on vectors of so many. */
 #include "codegen/body.h"
 #include "codegen/inline_math.h"
+#include "ir/build.h"
+#include <math.h>
 
 static LLVMValueRef intrinsic_1(Body *b, const char *name, Kind k, LLVMValueRef x) {
   LLVMTypeRef type = type_of_kind(b->unit, k);
@@ -39,6 +41,38 @@ static LLVMValueRef power(Body *b, Kind k, LLVMValueRef x, int64_t n) {
   return n % 2 ? call_intrinsic(b, "llvm.copysign", 1, &type, 2, parts) : size;
 }
 
+/* Whether it is x^y with such a y, made of a square root and products or quotients. */
+static bool root_exponent(const Op *op, double *y) {
+  if ((op->code != OP_POW && op->code != OP_POW_BELOW) || !value_is_float_const(op->operands[1], y))
+    return false;
+  *y -= op->code == OP_POW_BELOW;
+  return fabs(*y) == 0.5 || fabs(*y) == 1.5 || *y == 2.5;
+}
+
+bool power_is_root(const Op *op) {
+  double y;
+  return root_exponent(op, &y);
+}
+
+/* x^y by a square root and products or quotients, each of which leaves the range only where the result does.  The root
+   of -0 is 0 here, and that of -infinity infinity, as powers have it. */
+static LLVMValueRef root_power(Body *b, const Op *op, Kind k, LLVMValueRef x) {
+  double y = 0;
+  root_exponent(op, &y);
+  LLVMTypeRef type = type_of_kind(b->unit, k);
+  LLVMValueRef root = intrinsic_1(b, "llvm.sqrt", k, LLVMBuildFAdd(b->at, x, LLVMConstNull(type), ""));
+  LLVMValueRef lowest = LLVMBuildFCmp(b->at, LLVMRealOEQ, x, LLVMConstReal(type, -INFINITY), "");
+  root = LLVMBuildSelect(b->at, lowest, LLVMConstReal(type, INFINITY), root, "");
+  if (y < 0)
+    root = LLVMBuildFDiv(b->at, LLVMConstReal(type, 1), root, "");
+  if (y == 2.5)
+    return LLVMBuildFMul(b->at, LLVMBuildFMul(b->at, x, x, ""), root, "");
+  LLVMValueRef size = intrinsic_1(b, "llvm.fabs", k, x);
+  if (y == 1.5)
+    return LLVMBuildFMul(b->at, size, root, "");
+  return y == -1.5 ? LLVMBuildFDiv(b->at, root, size, "") : root;
+}
+
 static LLVMValueRef call_runtime(Body *b, const char *base, Kind k, int nargs, LLVMValueRef *x) {
   Unit *u = b->unit;
   LLVMTypeRef type = type_of_kind(u, k), params[2];
@@ -69,6 +103,8 @@ LLVMValueRef math_code(Body *b, const Op *op, LLVMValueRef *x) {
   case OP_POWI: return power(b, k, x[0], op->at.i);
   case OP_LGAMMA: return call_runtime(b, "gradc_rt_lgamma", k, 1, x);
   case OP_POLYGAMMA: return polygamma(b, k, op->at.i, x[0]);
-  default: return call_inline(b, inline_math(b->unit, op->code, k, lanes(b)), op->noperands, x);
+  default:
+    return power_is_root(op) ? root_power(b, op, k, x[0])
+                             : call_inline(b, inline_math(b->unit, op->code, k, lanes(b)), op->noperands, x);
   }
 }
