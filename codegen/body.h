@@ -114,6 +114,8 @@ void mark_unlikely(Unit *u, LLVMValueRef branch); /* the first way is the rare o
 typedef void LoopLowering(Body *b, const Op *loop);
 /* Whether the loop only reduces and has products that may be plain ones at first; marks these. */
 bool has_loose_products(const Body *b, const Op *loop);
+/* Whether the iterations of a loop that runs in vectors, and may do one twice, have such products; marks these. */
+bool iterations_are_loose(const Body *b, const Op *loop);
 /* The loop by `lower`, with these, and again without where a sum is not finite. */
 void lower_loosely(Body *b, const Op *loop, LoopLowering *lower);
 LLVMValueRef zero_if_finite(Body *b, LLVMValueRef x); /* else NaN; of lanes, for each */
@@ -202,9 +204,16 @@ bool group_op(Body *b, const Op *op); /* true if the operation has been written,
 /* True if the update begins a tensor that is written out, and its constants have been copied: these updates are
    in_data. */
 bool lower_literal(Body *b, const Op *first);
+/* The element that an update of one scalar writes, by its constant indices; -1: not known. */
+int64_t literal_element(const Op *op);
+/* The next update of the chain: nothing else looks at its result before it, and it is done in place; or NULL. */
+const Op *literal_next(const Op *op);
 /* ---- lower_loop.c */
 void lower_loop(Body *b, const Op *op);
 void lower_while(Body *b, const Op *op);
+/* ---- concat.c */
+void concat_places(Body *b); /* addresses of places that are part of others, which have theirs */
+void lower_concat(Body *b, const Op *loop);
 /* A counted loop 0 <= i < n around what is appended between begin and end. */
 typedef struct CountedLoop {
   LLVMBasicBlockRef before, header, body, latch, after;
@@ -238,6 +247,7 @@ void lanes_copy(Body *b, const Value *x, Lanes to);
 /* Offset in elements of x[idx..]; the indices must be uniform; checked. */
 LLVMValueRef lanes_offset(Body *b, const Value *x, int n, Value *const *idx, uint64_t checks);
 void vector_index(Body *b, const Op *op);
+void vector_update(Body *b, const Op *op);
 void vector_acc_add(Body *b, const Op *op);
 /* Panels of the loop that runs in vectors: whether they are small enough, NULL: they are; before it, and behind it. */
 LLVMValueRef panels_fit(Body *b, const struct VectorLoop *v);
@@ -252,6 +262,8 @@ void vector_add_sum(Body *b, const Value *handle, LLVMValueRef offset, LLVMValue
 LLVMValueRef vector_indices(Body *b, LLVMValueRef first); /* of the lanes */
 LLVMValueRef vector_reduced(Body *b, OutKind out, Kind k, LLVMValueRef x);
 void vector_store_out(Body *b, const Op *op, int out); /* the lanes' scalars, in a stack */
+/* Of what an iteration with loose products stores. */
+void vector_watch(Body *b, Kind k, LLVMValueRef x);
 LLVMValueRef vector_slot(Body *b, const Op *op,
                          int out); /* of a stack of the loop itself: where lane 0's part begins */
 

@@ -102,6 +102,116 @@ bool has_loose_products(const Body *b, const Op *loop) {
   return is_repeatable(loop->regions[0]) && mark_products(loop);
 }
 
+/* ---- iterations that are done again
+   The same for all that a vector of iterations stores: what is not finite in it is computed again, as it is written. */
+static bool may_repeat(const Region *r, const Region *body) {
+  for (const Op *op = r->first; op; op = op->next) {
+    if (op->code == OP_CALL || op->code == OP_WHILE ||
+        (op->code == OP_ACC_ADD && value_is_outside(op->operands[0], body)))
+      return false;
+    for (int i = 0; i < op->nregions; i++)
+      if (!may_repeat(op->regions[i], body))
+        return false;
+  }
+  return true;
+}
+
+static bool is_good_function(Opcode op) {
+  return hands_nan_on(op) || op == OP_DIV || op == OP_DIVZ || op == OP_SQRT;
+}
+
+static void forget_uses(Op *op, void *arg) {
+  (void)arg;
+  for (int i = 0; i < op->nresults; i++)
+    note_of(op->results[i])->used = note_of(op->results[i])->spoilt = note_of(op->results[i])->loose = false;
+  if (op->code == OP_DIVZ)
+    note_of(op->operands[1])->divides = 0;
+}
+
+static void use_in(const Region *body, Value *v, bool good) {
+  if (!v->def || value_is_outside(v, body))
+    return;
+  note_of(v)->used = true;
+  note_of(v)->spoilt |= !good;
+}
+
+typedef struct Marking {
+  const Region *body;
+  int found;
+} Marking;
+
+static void use_in_size_of(Value *v, void *arg) {
+  use_in(((Marking *)arg)->body, v, false);
+}
+
+static void spoil_all(Op *op, void *arg) {
+  Marking *m = arg;
+  for (int i = 0; i < op->noperands; i++)
+    use_in(m->body, op->operands[i], false);
+  if (op->code == OP_SIZE)
+    size_values(op->at.size, use_in_size_of, m);
+  for (int i = 0; op->code == OP_LOOP && i < op->at.loop->nindices; i++)
+    size_values(op->at.loop->extents[i], use_in_size_of, m);
+  for (int i = 0; i < op->nregions; i++)
+    for (int j = 0; j < op->regions[i]->nyields; j++)
+      use_in(m->body, op->regions[i]->yields[j], false);
+}
+
+/* An element of a tensor that is written out, and all of which is stored. */
+static bool is_stored(const Op *op) {
+  return op->code == OP_UPDATE && !op->operands[1]->type.rank && !note_of(op->results[0])->spoilt;
+}
+
+static void mark_in(Marking *m, const Region *r) {
+  for (Op *op = r->last; op; op = op->prev) {
+    const ValueNote *result = op->nresults == 1 ? note_of(op->results[0]) : NULL;
+    if (op->code == OP_IF) {
+      use_in(m->body, op->operands[0], false);
+      for (int w = 0; w < 2; w++) {
+        for (int i = 0; i < op->nresults; i++)
+          use_in(m->body, op->regions[w]->yields[i], !note_of(op->results[i])->spoilt && note_of(op->results[i])->used);
+        mark_in(m, op->regions[w]);
+      }
+      continue;
+    }
+    if (result && result->used && is_stored(op)) {
+      for (int i = 0; i < op->noperands; i++)
+        use_in(m->body, op->operands[i], i < 2);
+      continue;
+    }
+    if (!result || !result->used || result->spoilt || !(is_good_function(op->code) || op->code == OP_SELECT)) {
+      spoil_all(op, m);
+      for (int i = 0; i < op->nregions; i++)
+        region_walk(op->regions[i], spoil_all, m);
+      continue;
+    }
+    for (int i = 0; i < op->noperands; i++)
+      use_in(m->body, op->operands[i], op->code != OP_SELECT || i > 0);
+    if (op->code == OP_MULZ || op->code == OP_DIVZ) {
+      note_of(op->results[0])->loose = true;
+      note_of(op->operands[1])->divides += op->code == OP_DIVZ;
+      m->found++;
+    }
+  }
+}
+
+bool iterations_are_loose(const Body *b, const Op *loop) {
+  enum { LEAST = 4 };
+  const LoopInfo *info = loop->at.loop;
+  const Region *r = loop->regions[0];
+  Marking m = {.body = r};
+  if (b->exact_zeros || b->unit->module->fast_math || info->naccs || !may_repeat(r, r))
+    return false;
+  region_walk(loop->regions[0], forget_uses, NULL);
+  for (int i = 0; i < r->nyields; i++)
+    use_in(r, r->yields[i],
+           info->outs[i] == OUT_SUM ||
+               (info->outs[i] == OUT_STACK &&
+                (!r->yields[i]->type.rank || (r->yields[i]->def && r->yields[i]->def->code == OP_UPDATE))));
+  mark_in(&m, r);
+  return m.found >= LEAST;
+}
+
 /* ---- code */
 /* 0 where x is finite, or all of its lanes are, else NaN. */
 LLVMValueRef zero_if_finite(Body *b, LLVMValueRef x) {

@@ -133,6 +133,8 @@ LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef co
     if (o->warn_copy)
       copies_report(func_note(f)->storage);
     wanted_analyse(func_note(f)->storage);
+    if (o->opt_level)
+      concat_plan(func_note(f)->storage);
     if (o->opt_level >= 2 && !m->strict && !o->scalar)
       vector_plan(func_note(f)->storage, u.vector_bits);
     func_note(f)->plan = workspace_plan(func_note(f)->storage, o->threads);

@@ -124,6 +124,7 @@ static void lower_code(Unit *u, Func *f, LLVMValueRef code) {
   for (int i = 0; i < f->nresults; i++)
     if (note->edges[i])
       place_of(note->edges[i]->to)->address = result_pointer(&b, i);
+  concat_places(&b);
   LLVMValueRef mark = lower_region(&b, f->body);
   take_edges(&b, f->nresults, note->edges);
   for (int i = 0; i < f->nresults; i++) {

@@ -5,8 +5,7 @@
 
 enum { LEAST = 8, MOST_BYTES = 1 << 26 };
 
-/* The element that an update of one scalar writes, by its constant indices; -1: not known. */
-static int64_t element_of(const Op *op) {
+int64_t literal_element(const Op *op) {
   const Type t = op->results[0]->type;
   int64_t at = 0;
   if (op->operands[1]->type.rank)
@@ -32,15 +31,14 @@ static bool uses(const Op *op, const Value *v) {
   return false;
 }
 
-/* The next update of the chain: nothing else looks at v before it, and it is done in place. */
-static const Op *next_update(const Op *op) {
+const Op *literal_next(const Op *op) {
   const Value *v = op->results[0];
   for (const Op *next = op->next; next && !next->nregions && next->code != OP_CALL; next = next->next) {
     if (!uses(next, v))
       continue;
     const Edge *edge = next->code == OP_UPDATE && op_note(next)->nedges ? op_note(next)->edges[0] : NULL;
     const bool good = next->code == OP_UPDATE && next->operands[0] == v && next->operands[1] != v &&
-                      (!edge || edge_is_free(edge)) && element_of(next) >= 0 &&
+                      (!edge || edge_is_free(edge)) && literal_element(next) >= 0 &&
                       op_note(next)->wants == op_note(op)->wants;
     return good ? next : NULL;
   }
@@ -55,8 +53,8 @@ static LLVMValueRef memory_constant(Body *b, const Op *of) {
 /* An element that was stored by one that is no constant keeps what comes after in its place. */
 static int take_constants(Body *b, const Op *first, LLVMValueRef *elements, bool *stored) {
   int n = 0;
-  for (const Op *op = first; op; op = next_update(op)) {
-    const int64_t at = element_of(op);
+  for (const Op *op = first; op; op = literal_next(op)) {
+    const int64_t at = literal_element(op);
     if (!is_constant(op->operands[1]) || stored[at]) {
       stored[at] = true;
       continue;
@@ -69,7 +67,7 @@ static int take_constants(Body *b, const Op *first, LLVMValueRef *elements, bool
 }
 
 static void forget_constants(const Op *first) {
-  for (const Op *op = first; op; op = next_update(op))
+  for (const Op *op = first; op; op = literal_next(op))
     op_note(op)->in_data = false;
 }
 
@@ -80,7 +78,7 @@ bool lower_literal(Body *b, const Op *first) {
   const Edge *edge = op_note(first)->nedges ? op_note(first)->edges[0] : NULL;
   int64_t count;
   if (!edge || edge->aside || edge_is_free(edge) || !is_full(start) || !is_constant(start->def->operands[0]) ||
-      element_of(first) < 0 || !size_is_const(type_count(u->module, t), &count) || count < LEAST ||
+      literal_element(first) < 0 || !size_is_const(type_count(u->module, t), &count) || count < LEAST ||
       count * kind_bytes(t.kind) > MOST_BYTES)
     return false;
   LLVMValueRef *elements = NEW_ARRAY(u->arena, LLVMValueRef, count),

@@ -109,6 +109,19 @@ static LLVMValueRef product_unless_zero(Body *b, Kind k, LLVMValueRef x, LLVMVal
   return LLVMBuildSelect(b->at, none, zero, arithmetic(b, OP_MUL, k, x, y, b->unit->fast), "");
 }
 
+/* Where several have one divisor they are products with its reciprocal; should that overflow, what comes of it is not
+   finite, and is computed again. */
+static LLVMValueRef loose_quotient(Body *b, const Op *op, Kind k, LLVMValueRef *x) {
+  if (note_of(op->operands[1])->divides < 2 || b->unit->module->strict)
+    return arithmetic(b, OP_DIV, k, x[0], x[1], b->unit->fast);
+  LLVMTypeRef type = type_of_kind(b->unit, k),
+              element = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
+  LLVMValueRef one = LLVMConstReal(element, 1);
+  if (element != type)
+    one = vector_spread(b, one, (int)LLVMGetVectorSize(type));
+  return arithmetic(b, OP_MUL, k, x[0], arithmetic(b, OP_DIV, k, one, x[1], b->unit->fast), b->unit->fast);
+}
+
 static LLVMValueRef quotient_unless_zero(Body *b, Kind k, LLVMValueRef x, LLVMValueRef y) {
   LLVMValueRef zero = zero_of(b, k), none = LLVMBuildFCmp(b->at, LLVMRealOEQ, x, zero, "");
   return LLVMBuildSelect(b->at, none, zero, arithmetic(b, OP_DIV, k, x, y, b->unit->fast), "");
@@ -195,6 +208,8 @@ LLVMValueRef scalar_code(Body *b, const Op *op, LLVMValueRef *x) {
       return arithmetic(b, OP_MUL, k, x[0], x[1], b->unit->fast);
     return product_unless_zero(b, k, x[0], x[1]);
   case OP_DIVZ:
+    if (b->loose_zeros && note_of(op->results[0])->loose)
+      return loose_quotient(b, op, k, x);
     if (b->bare_zeros && note_of(op->results[0])->bare)
       return arithmetic(b, OP_DIV, k, x[0], x[1], b->unit->fast);
     return quotient_unless_zero(b, k, x[0], x[1]);

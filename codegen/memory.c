@@ -54,7 +54,9 @@ static int slot_of(const Value *of) {
     return -1;
   const Place *p = place_of(s);
   /* What alternates lies in two. */
-  return p->kind == PLACE_WORK && p->room == ROOM_PLANNED && !p->twin && !p->is_twin && !p->followed ? p->slot : -1;
+  return p->kind == PLACE_WORK && p->room == ROOM_PLANNED && !p->part_of && !p->twin && !p->is_twin && !p->followed
+             ? p->slot
+             : -1;
 }
 
 static void mark_memory(Body *b, LLVMValueRef access, const Value *of) {

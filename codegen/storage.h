@@ -38,6 +38,8 @@ struct Place {
   VEC(Storage *) members;
   Place *twin; /* WORK or OUTPUT: carries of one loop alternate between this place and that one */
   bool is_twin;
+  Place *part_of; /* WORK: lies there, a part of it (codegen/concat.c), from this element on */
+  const Size *part_offset;
   bool followed; /* a carry in it is read elsewhere while its loop runs */
   int from, to;  /* holds a value between these points at most */
   /* Set when all is merged: */
@@ -81,6 +83,14 @@ typedef struct Edge {
   bool follows;    /* yield to carry: the carry is read where the yield was put */
 } Edge;
 
+/* A tensor that a loop joins with others: codegen/concat.c. */
+typedef struct ConcatPart {
+  struct ConcatPart *next;
+  Value *value;
+  const Size *offset; /* along the first axis */
+  bool in_place;      /* it is made where it is to be */
+} ConcatPart;
+
 typedef struct RegionNote {
   int begin, end, depth;
   Edge **edges; /* of the yields: NULL for scalars */
@@ -89,6 +99,7 @@ typedef struct RegionNote {
 
 typedef enum Layout { LAYOUT_UNIFORM, LAYOUT_LANES, LAYOUT_STRIDED } Layout;
 typedef struct VectorLoop VectorLoop;
+typedef struct WrittenOut WrittenOut;
 
 typedef struct Group Group;
 
@@ -102,6 +113,8 @@ typedef struct OpNote {
   VectorLoop *vector; /* loop: runs in vectors; NULL: does not */
   bool along;         /* loop: does not, but a sum in it may: codegen/lower_dots.c */
   bool along_again;   /* and an iteration can be done twice */
+  WrittenOut *written_out; /* update: in a loop that runs in vectors, part of a tensor that is */
+  ConcatPart *concat;      /* loop: it joins tensors; NULL: it does something else */
   bool in_data;       /* update: codegen/lower_literal.c has done it */
   Place *area;        /* call: memory for the callee's own workspace, or NULL */
   bool blocks;        /* call: runs in blocks, codegen/parallel.h */
@@ -130,6 +143,7 @@ typedef struct ValueNote {
   /* In a loop that only reduces: codegen/loose.c */
   bool used, spoilt; /* by something; by something that does not hand NaN on to a sum */
   bool loose;        /* a mulz that may be a plain product */
+  int divides;       /* how many quotients that may be plain it divides */
   /* In a function of few numbers: codegen/bare.c */
   bool bare;    /* a mulz or divz that may be a plain one */
   bool tainted; /* depends on one */
@@ -164,6 +178,9 @@ FuncStorage *storage_analyse(Func *f);
 /* ---- wanted.c */
 uint64_t wanted_bit(int result);
 void wanted_analyse(FuncStorage *f);
+
+/* ---- concat.c: which loops join tensors; after wanted_analyse */
+void concat_plan(FuncStorage *f);
 
 /* ---- copies.c: warns of what is copied again and again */
 void copies_report(FuncStorage *f);

@@ -22,6 +22,13 @@ typedef struct Panel {
   LLVMValueRef address; /* while its loop's code is made */
 } Panel;
 
+/* A tensor that is made by an update for each of its elements, which is stored at the last of them. */
+struct WrittenOut {
+  int n;
+  const Value **at; /* by element */
+  const Op *last;
+};
+
 struct VectorLoop {
   const Op *loop;
   int lanes;
@@ -34,12 +41,16 @@ struct VectorLoop {
   LLVMValueRef first; /* the index of lane 0 */
   LLVMValueRef mask;  /* lanes that are live; NULL: all */
   LLVMValueRef fresh; /* lanes that have not been done before; NULL: all */
+  bool watches;       /* an iteration with loose products is being written, and */
+  LLVMValueRef zero;  /* where a sum is that is NaN where what it stores is not finite */
 };
 
 /* Chooses loops; between storage_analyse and workspace_plan.  bits: the width of the processor's vectors. */
 void vector_plan(FuncStorage *f, int bits);
 /* Marks what varies in a loop that is to run in vectors inside another that is not; false: it cannot. */
 bool vector_plan_along(FuncStorage *f, const Op *inner, int lanes);
+/* Notes on the updates from this one on that they write a tensor out, if they do. */
+void vector_find_written_out(Module *m, const Op *first);
 bool vector_is_varying(const Value *v);
 /* ---- vector_panel.c */
 Panel *vector_panel(const VectorLoop *v, const Value *handle); /* NULL: none */

@@ -65,10 +65,52 @@ static LLVMValueRef lane_by_lane(Body *b, const Op *op, LLVMValueRef *x) {
   return result;
 }
 
+/* Lanes that follow each other, by one number for all: one division does for lane 0, and the others wrap at most once
+   where the divisor is not less than the lanes are. */
+static bool divides_steps(const Op *op) {
+  return (op->code == OP_REM || op->code == OP_MOD || op->code == OP_DIV) && op->results[0]->type.kind == KIND_I64 &&
+         vector_is_varying(op->operands[0]) && note_of(op->operands[0])->step == 1 &&
+         !vector_is_varying(op->operands[1]);
+}
+
+static LLVMValueRef divided_steps(Body *b, const Op *op, LLVMValueRef *x) {
+  Unit *u = b->unit;
+  LLVMValueRef first = LLVMBuildExtractElement(b->at, x[0], LLVMConstInt(u->i32, 0, false), ""),
+               by = value_code(b, op->operands[1]);
+  LLVMValueRef fits = LLVMBuildAnd(b->at, LLVMBuildICmp(b->at, LLVMIntSGE, first, const_i64(u, 0), ""),
+                                   LLVMBuildICmp(b->at, LLVMIntSGE, by, const_i64(u, lanes(b)), ""), "");
+  LLVMBasicBlockRef once = new_block(b, "once"), each = new_block(b, "each"), after = new_block(b, ""), from[2];
+  LLVMValueRef made[2];
+  LLVMBuildCondBr(b->at, fits, once, each);
+  begin_block(b, once);
+  LLVMValueRef rest = vector_indices(b, LLVMBuildURem(b->at, first, by, ""));
+  LLVMValueRef wraps = LLVMBuildICmp(b->at, LLVMIntSGE, rest, x[1], "");
+  if (op->code == OP_DIV) {
+    LLVMValueRef whole = vector_spread(b, LLVMBuildUDiv(b->at, first, by, ""), lanes(b));
+    made[0] = LLVMBuildNSWAdd(b->at, whole, LLVMBuildZExt(b->at, wraps, LLVMTypeOf(whole), ""), "");
+  } else {
+    made[0] = LLVMBuildSelect(b->at, wraps, LLVMBuildNSWSub(b->at, rest, x[1], ""), rest, "");
+  }
+  from[0] = current_block(b);
+  LLVMBuildBr(b->at, after);
+  begin_block(b, each);
+  made[1] = lane_by_lane(b, op, x);
+  from[1] = current_block(b);
+  LLVMBuildBr(b->at, after);
+  begin_block(b, after);
+  LLVMValueRef phi = LLVMBuildPhi(b->at, LLVMTypeOf(made[0]), "");
+  LLVMAddIncoming(phi, made, from, 2);
+  return phi;
+}
+
 static void vector_scalar(Body *b, const Op *op) {
   LLVMValueRef x[3];
   for (int i = 0; i < op->noperands; i++)
     x[i] = vector_value(b, op->operands[i]);
+  if (divides_steps(op)) {
+    set_value(op->results[0], divided_steps(b, op, x));
+    return;
+  }
   if (is_plain(op) || op->code == OP_POWI || has_inline_math(op->code)) {
     b->unit->lanes = lanes(b);
     set_value(op->results[0], scalar_code(b, op, x));
@@ -206,6 +248,7 @@ bool vector_op(Body *b, const Op *op) {
       return false;
     vector_index(b, op);
     return true;
+  case OP_UPDATE: vector_update(b, op); return true;
   case OP_ACC_ADD: vector_acc_add(b, op); return true;
   case OP_LOOP: vector_loop(b, op); return true;
   case OP_IF:

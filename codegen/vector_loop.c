@@ -220,6 +220,7 @@ void vector_store_out(Body *b, const Op *op, int out) {
   const Edge *edge = op_note(op)->regions[0].edges[out];
   if (!y->type.rank) {
     LLVMValueRef x = vector_value(b, y);
+    vector_watch(b, k, x);
     if (k == KIND_BOOL)
       x = LLVMBuildZExt(b->at, x, LLVMVectorType(b->unit->i8, (unsigned)b->vector->lanes), "");
     LLVMValueRef at = vector_slot(b, op, out);
@@ -268,12 +269,55 @@ static void vector_iteration(Body *b, const Op *op, LLVMValueRef *state, const i
       continue;
     }
     LLVMValueRef x = vector_value(b, y), *now = &state[state_of[i]];
+    vector_watch(b, y->type.kind, x);
     set_lanes(b, true);
     LLVMValueRef next = reduction_step(b, info->outs[i], y->type.kind, *now, x);
     set_lanes(b, false);
     *now = b->vector->fresh ? LLVMBuildSelect(b->at, b->vector->fresh, next, *now, "") : next;
   }
   region_pop(b, mark);
+}
+
+/* What is stored is seen to be finite, or not. */
+void vector_watch(Body *b, Kind k, LLVMValueRef x) {
+  VectorLoop *v = b->vector;
+  if (!v->watches || !kind_is_float(k))
+    return;
+  LLVMTypeRef type = LLVMVectorType(b->unit->f64, (unsigned)v->lanes);
+  LLVMValueRef zero = zero_if_finite(b, x);
+  if (k == KIND_F32)
+    zero = LLVMBuildFPExt(b->at, zero, type, "");
+  zero = LLVMBuildFAdd(b->at, LLVMBuildLoad2(b->at, type, v->zero, ""), zero, "");
+  LLVMBuildStore(b->at, zero, v->zero);
+}
+
+/* With loose products, and again without where something that is stored, or summed, is not finite. */
+static void loose_iteration(Body *b, const Op *op, LLVMValueRef *state, int n, const int *state_of) {
+  VectorLoop *v = b->vector;
+  LLVMValueRef *before = NEW_ARRAY(b->unit->arena, LLVMValueRef, n + 1), first = v->first;
+  for (int i = 0; i < n; i++)
+    before[i] = state[i];
+  LLVMTypeRef type = LLVMVectorType(b->unit->f64, (unsigned)v->lanes);
+  v->zero = entry_alloca(b, b->unit->f64, v->lanes, WORK_ALIGNMENT, "");
+  LLVMBuildStore(b->at, LLVMConstNull(type), v->zero);
+  b->loose_zeros = true;
+  v->watches = true;
+  vector_iteration(b, op, state, state_of);
+  v->watches = false;
+  b->loose_zeros = false;
+  Again again;
+  LLVMBasicBlockRef from[] = {current_block(b), NULL};
+  /* Frozen: what is not wanted may not have been made. */
+  again_begin(b, &again, LLVMBuildFreeze(b->at, LLVMBuildLoad2(b->at, type, v->zero, ""), ""));
+  v->first = first;
+  vector_iteration(b, op, before, state_of);
+  from[1] = current_block(b);
+  again_end(b, &again);
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef phi = LLVMBuildPhi(b->at, LLVMTypeOf(state[i]), ""), both[] = {state[i], before[i]};
+    LLVMAddIncoming(phi, both, from, 2);
+    state[i] = phi;
+  }
 }
 
 static LLVMValueRef vector_steps(Body *b, const Op *op, LLVMValueRef extent, LLVMValueRef **reductions) {
@@ -319,7 +363,10 @@ static LLVMValueRef vector_steps(Body *b, const Op *op, LLVMValueRef extent, LLV
     v->first = call_intrinsic(b, "llvm.smin", 1, &u->i64, 2, pair);
     v->fresh = LLVMBuildICmp(b->at, LLVMIntSGE, vector_indices(b, v->first), vector_spread(b, first, v->lanes), "");
   }
-  vector_iteration(b, op, state, state_of);
+  if (v->again && iterations_are_loose(b, op))
+    loose_iteration(b, op, state, n, state_of);
+  else
+    vector_iteration(b, op, state, state_of);
   v->fresh = NULL;
   LLVMValueRef steps[] = {zero, LLVMBuildNSWAdd(b->at, first, width, "")};
   LLVMBasicBlockRef from[] = {entry, current_block(b)};

@@ -146,7 +146,7 @@ static void check_lanes(Body *b, LLVMValueRef index, LLVMValueRef size) {
   LLVMValueRef first = lane_of(b, index, 0);
   for (int i = n - 1; i >= 0; i--)
     first = LLVMBuildSelect(b->at, lane_of(b, bad, i), lane_of(b, index, i), first, "");
-  fail_index_if(b, LLVMBuildICmp(b->at, LLVMIntUGE, first, size, ""), first, size);
+  fail_index_if(b, LLVMConstInt(b->unit->i1, 1, false), first, size);
   LLVMBuildBr(b->at, go_on);
   begin_block(b, go_on);
 }
@@ -192,6 +192,38 @@ static LLVMValueRef gather(Body *b, Kind k, LLVMValueRef base, LLVMValueRef offs
   return x;
 }
 
+/* The same where all lanes are live and one index alone varies: each lane's address by scalars, which what is read of
+   the same rows shares. */
+static LLVMValueRef gather_rows(Body *b, const Value *x, int n, Value *const *idx, uint64_t checks) {
+  Unit *u = b->unit;
+  const Kind k = x->type.kind;
+  LLVMValueRef uniform = const_i64(u, 0), varying = NULL, step = NULL, loaded = LLVMGetPoison(vector_type(b, k));
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef index = value_code(b, idx[i]), each = size_code(b, type_count(u->module, type_drop(x->type, i + 1)));
+    const bool varies = vector_is_varying(idx[i]);
+    if ((checks >> i & 1) && !u->module->unchecked) {
+      LLVMValueRef size = size_code(b, x->type.dims[i]);
+      if (varies)
+        check_lanes(b, index, size);
+      else
+        fail_index_if(b, LLVMBuildICmp(b->at, LLVMIntUGE, index, size, ""), index, size);
+    }
+    if (varies) {
+      varying = index;
+      step = each;
+    } else {
+      uniform = LLVMBuildNSWAdd(b->at, uniform, LLVMBuildNSWMul(b->at, index, each, ""), "");
+    }
+  }
+  LLVMValueRef base = value_code(b, x);
+  for (int i = 0; i < lanes(b); i++) {
+    LLVMValueRef row = element_address(b, k, base, LLVMBuildNSWMul(b->at, lane_of(b, varying, i), step, ""));
+    LLVMValueRef element = load_element(b, k, element_address(b, k, row, uniform), NULL);
+    loaded = LLVMBuildInsertElement(b->at, loaded, element, lane_number(b, i), "");
+  }
+  return loaded;
+}
+
 /* x[.., i] with the lanes side by side: the address of lane 0's. */
 static bool beside(const Value *x, int n, Value *const *idx) {
   if (n != x->type.rank || n == 0 || note_of(idx[n - 1])->step != 1 || !vector_is_varying(idx[n - 1]))
@@ -210,11 +242,11 @@ static LLVMValueRef address_beside(Body *b, const Value *x, int n, Value *const 
   return element_address(b, x->type.kind, value_code(b, x), LLVMBuildNSWAdd(b->at, offset, lane_of(b, last, 0), ""));
 }
 
-static bool any_varies(int n, Value *const *v) {
+static int count_varying(int n, Value *const *v) {
+  int count = 0;
   for (int i = 0; i < n; i++)
-    if (vector_is_varying(v[i]))
-      return true;
-  return false;
+    count += vector_is_varying(v[i]);
+  return count;
 }
 
 /* ---- index */
@@ -235,12 +267,16 @@ void vector_index(Body *b, const Op *op) {
     set_value(result, element_address(b, k, of.base, offset));
     return;
   }
-  if (!any_varies(n, idx)) {
+  if (!count_varying(n, idx)) {
     set_value(result, lanes_load(b, k, of, lanes_offset(b, x, n, idx, op->at.checks)));
     return;
   }
   if (of.layout == LAYOUT_UNIFORM && beside(x, n, idx) && !b->vector->mask) {
     set_value(result, load_vector(b, k, address_beside(b, x, n, idx, op->at.checks), (unsigned)kind_bytes(k)));
+    return;
+  }
+  if (of.layout == LAYOUT_UNIFORM && !b->vector->mask && count_varying(n, idx) == 1) {
+    set_value(result, gather_rows(b, x, n, idx, op->at.checks));
     return;
   }
   LLVMValueRef offsets = offsets_of(b, x, n, idx, op->at.checks);
@@ -355,7 +391,7 @@ void vector_acc_add(Body *b, const Op *op) {
   Value *const *idx = op->operands + 2;
   const Kind k = v->type.kind;
   const Lanes to = accumulator_lanes(b, handle);
-  if (any_varies(n, idx)) {
+  if (count_varying(n, idx)) {
     LLVMValueRef x = vector_value(b, v), base = value_code(b, handle);
     const bool one = !is_of_a_lane(b, handle); /* one tensor for all lanes */
     if (one && beside(handle, n, idx) && !b->vector->mask) {

@@ -4,7 +4,7 @@
 #include "codegen/loop_code.h"
 #include "ir/build.h"
 
-enum { VECTORS = 2, MATH_COST = 20, SCATTER_COST = 3, WEIGHT = 8, MAX_WEIGHT = 4096 };
+enum { MATH_COST = 20, SCATTER_COST = 3, WEIGHT = 8, MAX_WEIGHT = 4096 };
 
 typedef struct Plan {
   FuncStorage *f;
@@ -133,6 +133,23 @@ static bool plan_index(Plan *p, const Op *op) {
   note->layout = LAYOUT_STRIDED;
   note->lane_stride = type_count(p->f->module, type_drop(x->type, axis + 1));
   return op->at.checks == 0;
+}
+
+static bool plan_update(Plan *p, const Op *op) {
+  const Value *v = op->operands[1];
+  if (any_varies(op->noperands - 2, op->operands + 2) || !plan_made(p, op->results[0]))
+    return false;
+  const Place *place = place_of(note_of(op->results[0])->storage);
+  if (place->kind == PLACE_WORK && !region_within(place->home, p->body))
+    return false;
+  vector_find_written_out(p->f->module, op);
+  int64_t count = 8;
+  if (v->type.rank)
+    size_is_const(type_count(p->f->module, v->type), &count);
+  else
+    count = 1;
+  spend(p, (double)(2 * p->vectors * count), (double)count);
+  return true;
 }
 
 static bool plan_acc_add(Plan *p, const Op *op) {
@@ -274,7 +291,7 @@ static bool plan_op(Plan *p, const Op *op) {
   case OP_LOOP: return plan_loop(p, op);
   case OP_IF: return plan_if(p, op);
   case OP_REQUIRE: return true;
-  case OP_UPDATE:
+  case OP_UPDATE: return plan_update(p, op);
   case OP_WHILE:
   case OP_CALL: return false;
   default:
@@ -358,6 +375,23 @@ static bool writes_what_it_reads(const Op *loop) {
   return false;
 }
 
+/* Two vectors to a value hide the latency of short code; in a long one there is enough to do meanwhile, and registers
+   are what is short. */
+static int length_of(const Region *body) {
+  int n = 0;
+  for (const Op *op = body->first; op; op = op->next) {
+    n += op_info[op->code].group == GROUP_ELEM;
+    for (int i = 0; op->code == OP_IF && i < 2; i++)
+      n += length_of(op->regions[i]);
+  }
+  return n;
+}
+
+static int vectors_for(const Region *body) {
+  enum { LONG = 120 };
+  return length_of(body) > LONG ? 1 : 2;
+}
+
 static bool choose(FuncStorage *f, const Op *loop, int bits) {
   const LoopInfo *info = loop->at.loop;
   int bytes = 0;
@@ -369,8 +403,8 @@ static bool choose(FuncStorage *f, const Op *loop, int bits) {
   v->loop = loop;
   v->again = !writes_what_it_reads(loop);
   v->overlaps = loop->parent->owner != NULL && v->again;
-  v->lanes = VECTORS * bits / 8 / (bytes ? bytes : 8);
-  int vectors = VECTORS;
+  int vectors = vectors_for(loop->regions[0]);
+  v->lanes = vectors * bits / 8 / (bytes ? bytes : 8);
   if (size_is_const(info->extents[info->nindices - 1], &extent)) {
     for (; vectors > 1 && extent < v->lanes; vectors /= 2) /* too short for both vectors, but not for one */
       v->lanes /= 2;

@@ -290,7 +290,7 @@ void work_begin(Body *b) {
   make_scopes(b, n);
   for (int i = 0; i < b->storage->places.n; i++) {
     Place *p = b->storage->places.at[i];
-    if (p->kind != PLACE_WORK || p->room == ROOM_DYNAMIC)
+    if (p->kind != PLACE_WORK || p->room == ROOM_DYNAMIC || p->part_of)
       continue;
     p->address =
         p->room == ROOM_FRAME ? entry_alloca(b, u->i8, p->frame_bytes, WORK_ALIGNMENT, "local") : b->slots[p->slot];

@@ -403,7 +403,7 @@ WorkPlan *workspace_plan(FuncStorage *f, bool threads) {
   int n = 0;
   for (int i = 0; i < f->places.n; i++) {
     Place *place = f->places.at[i];
-    if (place->kind != PLACE_WORK || (!place->call && put_in_frame(&p, place)))
+    if (place->kind != PLACE_WORK || place->part_of || (!place->call && put_in_frame(&p, place)))
       continue;
     const Need *need = place->call ? need_of_call(f, place->call) : need_of_place(m, place);
     if (need) {

@@ -248,6 +248,14 @@ Value *build_cast(Builder *b, Kind k, Value *x) {
 }
 
 /* ---- tensors */
+/* x % size with x not negative, and x mod size: they are in range, as a size of 0 has ended the call before. */
+static bool is_remainder_of(Module *m, const Value *index, const Size *size) {
+  const Op *op = index->def;
+  if (!op || (op->code != OP_REM && op->code != OP_MOD) || size_of_value(m, op->operands[1]) != size)
+    return false;
+  return op->code == OP_MOD || size_nonnegative(m, size_of_value(m, op->operands[0]));
+}
+
 static Op *indexed_op(Builder *b, Opcode code, Value *x, Value *v, int n, Value *const *idx, uint64_t checks,
                       int nresults) {
   const int first = v ? 2 : 1;
@@ -259,7 +267,9 @@ static Op *indexed_op(Builder *b, Opcode code, Value *x, Value *v, int n, Value 
   for (int i = 0; i < n; i++) {
     expect(value_is_scalar(idx[i]) && idx[i]->type.kind == KIND_I64, "an index is an i64 scalar", code);
     op->operands[first + i] = idx[i];
-    if (checks >> i & 1) { /* drop what can be proved */
+    if ((checks >> i & 1) && is_remainder_of(b->module, idx[i], x->type.dims[i])) {
+      checks &= ~(1ull << i);
+    } else if (checks >> i & 1) { /* drop what can be proved */
       const Size *s = size_of_value(b->module, idx[i]);
       const Size *room = size_sub(b->module, size_sub(b->module, x->type.dims[i], size_const(b->module, 1)), s);
       if (size_nonnegative(b->module, s) && size_nonnegative(b->module, room))
