@@ -12,7 +12,7 @@
 #include "passes/lift.h"
 #include "passes/passes_internal.h"
 
-enum { LARGE = 20000, MOST_ROUNDS = 4, FEW = 64, MOST_STEPS = 200 };
+enum { LARGE = 20000, MOST_ROUNDS = 4, FEW = 64, FEW_STATES = 16, MOST_STEPS = 200 };
 
 char lift_varies, lift_made;
 
@@ -196,11 +196,12 @@ static void make_again(Lift *l, Value *v) {
   }
 }
 
-/* Its elements are those of the outermost such tensor; a carry's element may be of any step before. */
-static bool is_state(const Value *v) {
+/* A carry of many elements, or what updates make of one: an iteration changes a few of them. */
+static bool is_state(const Lift *l, const Value *v) {
+  int64_t n;
   while (v->def && v->def->code == OP_UPDATE)
     v = v->def->operands[0];
-  return !v->def;
+  return !v->def && !(size_is_const(type_count(l->module, v->type), &n) && n <= FEW_STATES);
 }
 
 /* Takes more than a load for each of its results: choosing, or moving what is there, does not. */
@@ -244,16 +245,16 @@ static bool is_dear(const Lift *l, const Value *v, int *steps) {
   return false;
 }
 
+/* Of what is outside, or moved out whatever else is. */
 static void look_inside(Value *v, void *arg) {
-  const void **inside = arg;
-  if (!value_is_outside(v, inside[0]))
-    inside[1] = NULL;
+  Looking *s = arg;
+  s->varies |= !value_is_outside(v, s->lift->body) && (v->region != s->lift->body || v->note == &lift_varies);
 }
 
-static bool is_known_outside(const Lift *l, const Size *s) {
-  const void *inside[2] = {l->body, l};
-  size_values(s, look_inside, inside);
-  return inside[1] != NULL;
+static bool is_known_outside(const Lift *l, const Size *size) {
+  Looking s = {.lift = l};
+  size_values(size, look_inside, &s);
+  return !s.varies;
 }
 
 /* The loop's own results take as much. */
@@ -275,8 +276,8 @@ static bool fits_in_memory(const Lift *l, const Value *v) {
   int64_t n;
   for (const Region *r = v->region; r != l->body; r = r->owner->parent) {
     const Op *op = r->owner;
-    if (op->code == OP_WHILE)
-      return false;
+    if (op->code == OP_WHILE || (op->code == OP_LOOP && op->at.loop->checkpoint))
+      return false; /* of no known length; or told to spare memory */
     if (op->code != OP_LOOP)
       continue;
     const bool outermost = op->parent == l->body;
@@ -309,7 +310,7 @@ static void keep_operand(Lift *l, Value *v) {
   }
   const bool view = op && (op->code == OP_INDEX || op->code == OP_RESHAPE || op->code == OP_FULL);
   int steps = MOST_STEPS;
-  const bool wanted = tensor && !view && !is_state(v) ? !op || op->code == OP_UPDATE || op_is_dear(op)
+  const bool wanted = tensor && !view && !is_state(l, v) ? !op || op->code == OP_UPDATE || op_is_dear(op)
                                                       : !tensor && is_dear(l, v, &steps);
   if (!wanted || !fits_in_memory(l, v)) {
     make_again(l, v);
