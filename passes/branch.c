@@ -149,6 +149,11 @@ static void look_in(Side *s, Builder *b, Op *branch, int w, Region *r) {
   }
 }
 
+/* v, from outside of both, has been made before the earlier branch: in order of creation, as all is made in order. */
+static bool is_before(const Op *earlier, const Value *v) {
+  return v->uid < earlier->results[0]->uid;
+}
+
 /* What both sides of the later branch yield alike is the earlier one's result. */
 static void take_results(Side *sides, Module *m, Op *earlier, const Op *later, Value **results) {
   for (int i = 0; i < later->nresults; i++) {
@@ -158,7 +163,8 @@ static void take_results(Side *sides, Module *m, Op *earlier, const Op *later, V
       Value *yield = later->regions[w]->yields[i];
       y[w] = map_value(&sides[w].same, yield);
       inside |= y[w]->region == earlier->regions[w];
-      known = y[w]->region == earlier->regions[w] || value_is_outside(yield, later->regions[w]);
+      known = y[w]->region == earlier->regions[w] ||
+              (value_is_outside(yield, later->regions[w]) && is_before(earlier, yield));
     }
     if (known && inside)
       results[i] = result_of(m, earlier, y[0], y[1]);
@@ -189,6 +195,7 @@ static void join(Builder *b, Op *earlier, Op *later, Value **results) {
   Builder before = *b; /* the zeros stand where the earlier branch sees them */
   for (int w = 0; w < 2; w++) {
     before.region = earlier->regions[1 - w];
+    before.share_top = before.region; /* what is around may have been made later */
     for (int i = 0; i < later->nresults; i++)
       if (results[i] == later->results[i])
         frontier(&sides[w], &before, earlier, w, later->regions[w]->yields[i]);
@@ -211,7 +218,7 @@ void branch_join(Branches *all, const Builder *b, Op *branch, Value **results) {
     results[i] = branch->results[i];
   for (int k = 0; k < all->made.n && tries < MOST_EARLIER; k++) { /* the first has what the others read of it */
     Op *earlier = all->made.at[k];
-    if (earlier->operands[0] != branch->operands[0] || !in_sight(b, earlier))
+    if (earlier->operands[0] != branch->operands[0] || !earlier->nresults || !in_sight(b, earlier))
       continue;
     tries++;
     join(&own, earlier, branch, results);

@@ -72,11 +72,22 @@ static bool may_end_the_call(const Op *op) {
 
 static void mark_region(Lift *l, const Region *r, bool varies);
 
+/* A quotient that may be by zero, which ends the call. */
+static bool has_quotient(const Size *s) {
+  for (int t = 0; t < s->nterms; t++)
+    for (int i = 0; i < s->terms[t].npowers; i++) {
+      const Atom *atom = s->terms[t].powers[i].atom;
+      if (!atom->value && !size_is_const(atom->den, NULL))
+        return true;
+    }
+  return false;
+}
+
 static void mark_loop(Lift *l, Op *op, bool varies) {
   const LoopInfo *info = op->at.loop;
   const Region *body = op->regions[0];
   for (int i = 0; i < info->nindices; i++)
-    varies |= lift_size_varies(l, info->extents[i]);
+    varies |= lift_size_varies(l, info->extents[i]) || (!l->always_runs && has_quotient(info->extents[i]));
   for (int i = 0; i < body->nparams; i++)
     if (varies)
       vary(l, body->params[i]);
@@ -311,7 +322,7 @@ static void keep_operand(Lift *l, Value *v) {
   const bool view = op && (op->code == OP_INDEX || op->code == OP_RESHAPE || op->code == OP_FULL);
   int steps = MOST_STEPS;
   const bool wanted = tensor && !view && !is_state(l, v) ? !op || op->code == OP_UPDATE || op_is_dear(op)
-                                                      : !tensor && is_dear(l, v, &steps);
+                                                         : !tensor && is_dear(l, v, &steps);
   if (!wanted || !fits_in_memory(l, v)) {
     make_again(l, v);
     return;
