@@ -123,7 +123,10 @@ Value *loop_add_out(Module *m, Op *op, OutKind kind, Value *inner) {
   return op_set_result(m, op, op->nresults++, t, inner->name);
 }
 
+/* A scalar of a loop of one iteration is no stack: a product of one. */
 Value *loop_record(Module *m, Op *op, Value *inner) {
+  if (!op->at.loop->nindices && !inner->type.rank)
+    return loop_add_out(m, op, inner->type.kind == KIND_BOOL ? OUT_AND : OUT_PROD, inner);
   return loop_add_out(m, op, OUT_STACK, inner);
 }
 
