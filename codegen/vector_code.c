@@ -104,7 +104,7 @@ static LLVMValueRef divided_steps(Body *b, const Op *op, LLVMValueRef *x) {
 }
 
 static void vector_scalar(Body *b, const Op *op) {
-  LLVMValueRef x[3];
+  LLVMValueRef x[3] = {NULL};
   for (int i = 0; i < op->noperands; i++)
     x[i] = vector_value(b, op->operands[i]);
   if (divides_steps(op)) {

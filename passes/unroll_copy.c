@@ -323,8 +323,9 @@ static void copy_small_loop(Unroll *u, const Op *op) {
   for (int trip = 0; trip < trips; trip++) {
     int64_t rest = trip;
     for (int i = info->nindices - 1; i >= 0; i--) {
-      set_value(u, loop_index(op, i), build_int(u->b, KIND_I64, rest % extents[i]));
-      rest /= extents[i];
+      const int64_t extent = extents[i] > 1 ? extents[i] : 1;
+      set_value(u, loop_index(op, i), build_int(u->b, KIND_I64, rest % extent));
+      rest /= extent;
     }
     copy_ops(u, op->regions[0]);
     take_outs(u, op, trip, &outs);
