@@ -104,6 +104,9 @@ bool find_tiles(LoopCode *l, Tiles *t) {
       return false;
   t->column = body->params[info->nindices - 1];
   t->row = info->nindices > 1 ? body->params[info->nindices - 2] : NULL;
+  for (int i = 0; i < t->inner->at.loop->nindices && t->row; i++)
+    if (size_uses(t->inner->at.loop->extents[i], t->row))
+      return false; /* the rows of a tile run together */
   t->again = t->vector->again;
   mark_rows(t, body);
   return find_packed(t);
