@@ -2,6 +2,7 @@
    Everything is made in memory and written when complete. */
 #define _XOPEN_SOURCE 700
 #include "codegen/c_source.h"
+#include "codegen/inline_math.h"
 #include "codegen/lower.h"
 #include "codegen/target.h"
 #include "ir/output.h"
@@ -40,7 +41,10 @@ static void run_passes(const CodegenOptions *o, LLVMModuleRef module, LLVMTarget
                            "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),sroa,gvn,instcombine<no-verify-"
                            "fixpoint>,loop-mssa(licm),adce,simplifycfg,"
                            "loop-vectorize,loop-unroll,instcombine<no-verify-fixpoint>,simplifycfg),globaldce";
-  static const char *const pipelines[] = {"default<O0>", "default<O1>", o2, "default<O3>"};
+  static const char o1[] = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+                           "loop-mssa(loop-rotate,licm),simplifycfg,loop(loop-idiom,indvars,loop-deletion),"
+                           "early-cse<memssa>,instcombine<no-verify-fixpoint>,adce,simplifycfg),globaldce";
+  static const char *const pipelines[] = {"default<O0>", o1, o2, "default<O3>"};
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMPassBuilderOptionsSetLoopVectorization(options, o->opt_level >= 2);
   LLVMPassBuilderOptionsSetLoopInterleaving(options, o->opt_level >= 2);
@@ -48,6 +52,8 @@ static void run_passes(const CodegenOptions *o, LLVMModuleRef module, LLVMTarget
   LLVMPassBuilderOptionsSetSLPVectorization(options, o->opt_level >= 3);
   /* A C compiler optimises what becomes C: its instructions are to stay few in kind. */
   static const char tidy[] = "function(sroa,early-cse,simplifycfg,adce),globaldce";
+  if (!o->scalar)
+    keep_many_math_calls(module);
   LLVMErrorRef error = LLVMRunPasses(module, o->scalar ? tidy : pipelines[o->opt_level], tm, options);
   LLVMDisposePassBuilderOptions(options);
   if (error)

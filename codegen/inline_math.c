@@ -1,6 +1,7 @@
 /* Which mathematical functions are made inline, and the making of them. */
 #include "codegen/inline_math_code.h"
 #include <inttypes.h>
+#include <string.h>
 
 typedef struct MathRow {
   Opcode op;
@@ -111,4 +112,34 @@ LLVMValueRef inline_math_straight(Unit *u, Opcode op, Kind kind, int lanes) {
 LLVMValueRef inline_power(Unit *u, int64_t n, Kind kind, int lanes) {
   static const MathRow row = {OP_POWI, 1, math_powi, true};
   return power_is_products(n) ? made_once(u, &row, n, kind, lanes, USUAL) : NULL;
+}
+
+static bool calls_math(LLVMValueRef instruction) {
+  size_t n;
+  const LLVMValueRef callee =
+      LLVMGetInstructionOpcode(instruction) == LLVMCall ? LLVMGetCalledValue(instruction) : NULL;
+  return callee && !strncmp(LLVMGetValueName2(callee, &n), "gradc.", 6);
+}
+
+/* How many there are; where `fixed` is given, each gets it. */
+static int math_calls(LLVMValueRef function, LLVMAttributeRef fixed) {
+  int n = 0;
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+      if (!calls_math(i))
+        continue;
+      n++;
+      if (fixed)
+        LLVMAddCallSiteAttribute(i, LLVMAttributeFunctionIndex, fixed);
+    }
+  return n;
+}
+
+void keep_many_math_calls(LLVMModuleRef module) {
+  enum { MANY = 32 };
+  const unsigned id = LLVMGetEnumAttributeKindForName("noinline", 8);
+  const LLVMAttributeRef fixed = LLVMCreateEnumAttribute(LLVMGetModuleContext(module), id, 0);
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    if (math_calls(f, NULL) > MANY)
+      math_calls(f, fixed);
 }

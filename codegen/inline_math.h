@@ -22,4 +22,7 @@ LLVMValueRef inline_math_straight(Unit *u, Opcode op, Kind kind, int lanes);
 bool has_inline_math(Opcode op);
 /* The same of x^n; NULL where n is too large for multiplications. */
 LLVMValueRef inline_power(Unit *u, int64_t n, Kind kind, int lanes);
+/* In functions that call many of them they stay calls: as one block of so many instructions they would cost LLVM the
+   square of their number. */
+void keep_many_math_calls(LLVMModuleRef module);
 #endif
