@@ -1,12 +1,13 @@
 /* Accumulators turned back into stacks and sums.
    The adjoint adds everywhere into accumulators: memory read and written for each term.  Where the index of the
-   addition says so, four steps do better:
+   addition says so, five steps do better:
    1. an addition whose index does not change in the loop around it becomes a sum of that loop, added once after it;
    2. an addition that touches each element exactly once becomes a stack;
    3. an addition whose index is some of the loops' indices, and whose term is cheap to compute, becomes a nest of its
    own: a stack over those indices of a sum over the others, as the adjoint of a matrix product is two matrix products;
    4. one whose index is computed from some of the loops' indices is summed over the others first,
-   passes/gather_first.c. An accumulator is eligible when one place in its loop adds to it, below parallel loops only.
+   passes/gather_first.c. For 1 to 4 an accumulator is eligible when one place in its loop adds to it, below parallel
+   loops only.
  */
 #include "passes/gather.h"
 #include "ir/raw.h"
@@ -270,7 +271,7 @@ static bool gather_region(Module *m, Func *f, Region *r) {
     for (int i = 0; i < op->nregions; i++)
       any |= gather_region(m, f, op->regions[i]);
     if (op->code == OP_LOOP && !op->at.loop->ncarries)
-      any |= gather_loop(m, f, op);
+      any |= gather_loop(m, f, op) | collect_moved(m, f, op);
   }
   return any;
 }

@@ -43,4 +43,7 @@ void hand_over_result(Module *m, Op *loop, int acc, Op *to, int result);
 
 /* ---- gather_first.c */
 bool sum_first(Module *m, Func *f, Op *loop, int acc, const Addition *a);
+
+/* ---- gather_moved.c */
+bool collect_moved(Module *m, Func *f, Op *loop);
 #endif
