@@ -98,7 +98,7 @@ static void sort_members(const Region *r, Group *g) {
 
 bool groups_begin(Body *b, const Region *r) {
   int ncandidates = 0;
-  if (b->vector || b->unit->options->opt_level < 2 || b->unit->lanes)
+  if (b->vector || b->unit->options->opt_level < 2 || b->unit->options->scalar || b->unit->lanes)
     return false;
   for (const Op *op = r->first; op; op = op->next)
     ncandidates += is_candidate(op);
