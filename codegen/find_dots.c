@@ -65,6 +65,14 @@ static int count_shared(const Dots *d, const Value *index) {
   return n;
 }
 
+/* The rows of a set run together, so that their sums must be of one length. */
+static bool changes_length(const Dots *d, const Value *index) {
+  for (int i = 0; i < d->inner->at.loop->nindices; i++)
+    if (size_uses(d->inner->at.loop->extents[i], index))
+      return true;
+  return false;
+}
+
 /* The outermost of those for which most is shared, if they are not known to be few. */
 static bool find_row(Dots *d) {
   const LoopInfo *info = d->loop->info;
@@ -72,7 +80,8 @@ static bool find_row(Dots *d) {
   for (int i = 0; i < info->nindices; i++) {
     int64_t extent;
     const int shared = count_shared(d, loop_index(d->loop->op, i));
-    if (shared <= most || (size_is_const(info->extents[i], &extent) && extent < SET / 2))
+    if (shared <= most || changes_length(d, loop_index(d->loop->op, i)) ||
+        (size_is_const(info->extents[i], &extent) && extent < SET / 2))
       continue;
     d->row = i;
     most = shared;
