@@ -132,7 +132,7 @@ static const char *compare_integers(CWriter *w, LLVMValueRef i) {
   const unsigned width = width_of(LLVMGetOperand(i, 0));
   bool is_unsigned = false;
   switch (LLVMGetICmpPredicate(i)) {
-  case LLVMIntEQ: sign = "=="; break;
+  case LLVMIntEQ: break;
   case LLVMIntNE: sign = "!="; break;
   case LLVMIntUGT: is_unsigned = true; /* fall through */
   case LLVMIntSGT: sign = ">"; break;

@@ -111,17 +111,17 @@ typedef struct OpNote {
   Edge **exits;            /* loop, while: from each carry to its result */
   uint64_t wants;          /* results of the function that it is for: codegen/wanted.c */
   VectorLoop *vector;      /* loop: runs in vectors; NULL: does not */
-  bool along;              /* loop: does not, but a sum in it may: codegen/lower_dots.c */
-  bool along_again;        /* and an iteration can be done twice */
   WrittenOut *written_out; /* update: in a loop that runs in vectors, part of a tensor that is */
   ConcatPart *concat;      /* loop: it joins tensors; NULL: it does something else */
-  bool in_data;            /* update: codegen/lower_literal.c has done it */
   Place *area;             /* call: memory for the callee's own workspace, or NULL */
   bool blocks;             /* call: runs in blocks, codegen/parallel.h */
+  bool in_data;            /* update: codegen/lower_literal.c has done it */
+  bool along;              /* loop: runs in no vectors, but a sum in it may: codegen/lower_dots.c */
+  bool along_again;        /* and an iteration can be done twice */
+  bool is_ahead;           /* has been written ahead of its turn: codegen/group.c */
   /* While its region is written: codegen/group.c */
   int order, ready, run, looked;
   unsigned char *levels; /* by function */
-  bool is_ahead;         /* has been written ahead of its turn */
   Group *group;          /* a function's call, which is to be written with others */
 } OpNote;
 
