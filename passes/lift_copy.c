@@ -181,13 +181,25 @@ static void read_params(Builder *b, const Lift *l, const Region *r, ValueMap *ma
   }
 }
 
-/* It adds to what varies, or may end the call, whatever becomes of its results. */
-static bool acts(const Op *op) {
+static bool is_in(const Value *v, const Op *op) {
   for (int i = 0; i < op->nregions; i++)
-    for (const Op *in = op->regions[i]->first; in; in = in->next)
-      if (in->nregions ? acts(in)
-                       : lift_stays(in) && (in->code == OP_ACC_ADD || in->code == OP_REQUIRE || in->code == OP_CALL))
+    if (!value_is_outside(v, op->regions[i]))
+      return true;
+  return false;
+}
+
+/* It adds to what varies or belongs to a loop around it, which is being copied, or may end the call, whatever becomes
+   of its results. */
+static bool acts(const Op *whole, const Op *op) {
+  for (int i = 0; i < op->nregions; i++)
+    for (const Op *in = op->regions[i]->first; in; in = in->next) {
+      if (in->nregions && acts(whole, in))
         return true;
+      if (in->code == OP_ACC_ADD && (lift_stays(in) || !is_in(in->operands[0], whole)))
+        return true;
+      if ((in->code == OP_REQUIRE || in->code == OP_CALL) && lift_stays(in))
+        return true;
+    }
   return false;
 }
 
@@ -204,7 +216,7 @@ bool lift_op(Builder *b, Lift *l, const Op *op, ValueMap *map) {
   }
   if (!any)
     return false;
-  if (!all || acts(op))
+  if (!all || acts(op, op))
     build_copy_op(b, op, map);
   for (int i = 0; i < op->nresults; i++) {
     Value *v = op->results[i];
