@@ -3,21 +3,7 @@
    RUN: %gradc %S/inputs/calls.ad -o %t.o
    RUN: %cc -I%T %s -include %t.h %t.o %libs -o %t && %t
    RUN: %gradc -O0 %S/inputs/calls.ad -o %t.o && %cc -I%T %s -include %t.h %t.o %libs -o %t && %t */
-#include "gradc.h"
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static int failed;
-
-#define EXPECT(condition) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #condition, gradc_last_error()); \
-      failed = 1; \
-    } \
-  } while (0)
+#include "inputs/expect.h"
 
 static int last_error_has(const char *text) {
   return strstr(gradc_last_error(), text) != NULL;

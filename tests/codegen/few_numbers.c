@@ -6,20 +6,7 @@
    RUN: %cc -I%T %s -include %t.h %t.o %libs -o %t && %t
    RUN: %gradc -O3 %S/inputs/few_numbers.ad -o %t.o
    RUN: %cc -I%T %s -include %t.h %t.o %libs -o %t && %t */
-#include "gradc.h"
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-static int failed;
-
-#define EXPECT(condition) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #condition, gradc_last_error()); \
-      failed = 1; \
-    } \
-  } while (0)
+#include "inputs/expect.h"
 
 static int near(double x, double y) {
   return fabs(x - y) <= 1e-14 * (1 + fabs(y));

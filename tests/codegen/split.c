@@ -5,21 +5,7 @@
    RUN: %gradc -O0 %S/inputs/split.ad -o %t.o && %cc -I%T %s -include %t.h %t.o %libs -o %t && %t
    RUN: %gradc -O3 %S/inputs/split.ad -o %t.o && %cc -fsanitize=address,undefined -I%T %s -include %t.h %t.o %libs -o %t
    && %t */
-#include "gradc.h"
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static int failed;
-
-#define EXPECT(condition) \
-  do { \
-    if (!(condition)) { \
-      fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #condition, gradc_last_error()); \
-      failed = 1; \
-    } \
-  } while (0)
+#include "inputs/expect.h"
 
 enum { N = 5, M = 3, SEEDS = 4 };
 
