@@ -34,8 +34,7 @@ static const char *bare(CWriter *w, const char *text) {
 
 static void define(CWriter *w, LLVMValueRef i, const char *text) {
   const char *name = c_fresh(w, i);
-  const char *type = c_type(w, LLVMTypeOf(i));
-  fprintf(w->out, "  %s%s%s = %s;\n", type, type[strlen(type) - 1] == '*' ? "" : " ", name, bare(w, text));
+  fprintf(w->out, "  %s = %s;\n", c_declared(w, LLVMTypeOf(i), name), bare(w, text));
   names_set(w->arena, &w->locals, i, name);
 }
 
@@ -187,7 +186,7 @@ static void write_phis(CWriter *w, LLVMBasicBlockRef from, LLVMBasicBlockRef to,
       LLVMValueRef x = phi_value(phi, from);
       number++;
       if (swap && !pass)
-        fprintf(w->out, "%s  %s next__%d = %s;\n", indent, c_type(w, LLVMTypeOf(phi)), number, c_value(w, x));
+        fprintf(w->out, "%s  %s next__%d = %s;\n", indent, c_type(LLVMTypeOf(phi)), number, c_value(w, x));
       else if (swap)
         fprintf(w->out, "%s  %s = next__%d;\n", indent, name, number);
       else if (x != phi && !LLVMIsUndef(x))
@@ -303,9 +302,9 @@ static void write_unused_params(CWriter *w, LLVMValueRef f) {
 static void declare_phis(CWriter *w, LLVMValueRef f) {
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); is_phi(i); i = LLVMGetNextInstruction(i)) {
-      const char *type = c_type(w, LLVMTypeOf(i));
-      names_set(w->arena, &w->locals, i, c_fresh(w, i));
-      fprintf(w->out, "  %s%s%s;\n", type, type[strlen(type) - 1] == '*' ? "" : " ", names_find(&w->locals, i));
+      const char *name = c_fresh(w, i);
+      names_set(w->arena, &w->locals, i, name);
+      fprintf(w->out, "  %s;\n", c_declared(w, LLVMTypeOf(i), name));
     }
 }
 

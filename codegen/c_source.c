@@ -57,43 +57,45 @@ const char *c_fresh(CWriter *w, LLVMValueRef v) {
 }
 
 /* ---- types */
-const char *c_type(CWriter *w, LLVMTypeRef t) {
-  (void)w;
-  switch (LLVMGetTypeKind(t)) {
-  case LLVMVoidTypeKind: return "void";
-  case LLVMDoubleTypeKind: return "double";
-  case LLVMFloatTypeKind: return "float";
-  case LLVMPointerTypeKind: return "char *";
-  case LLVMIntegerTypeKind:
-    switch (LLVMGetIntTypeWidth(t)) {
-    case 1: return "bool";
-    case 8: return "uint8_t";
-    case 32: return "int32_t";
-    case 64: return "int64_t";
-    default: break;
-    }
-    break;
-  default: break;
-  }
+typedef struct CType {
+  LLVMTypeKind kind;
+  unsigned width; /* of integers */
+  const char *variable, *cell;
+} CType;
+static const CType types[] = {
+    {LLVMDoubleTypeKind, 0, "double", "gradc_f64"},
+    {LLVMFloatTypeKind, 0, "float", "gradc_f32"},
+    {LLVMPointerTypeKind, 0, "char *", "gradc_ptr"},
+    {LLVMVoidTypeKind, 0, "void", NULL},
+    {LLVMIntegerTypeKind, 1, "bool", NULL},
+    {LLVMIntegerTypeKind, 8, "uint8_t", "gradc_u8"},
+    {LLVMIntegerTypeKind, 32, "int32_t", "gradc_i32"},
+    {LLVMIntegerTypeKind, 64, "int64_t", "gradc_i64"},
+};
+
+static const CType *type_of(LLVMTypeRef t) {
+  const LLVMTypeKind kind = LLVMGetTypeKind(t);
+  const unsigned width = kind == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(t) : 0;
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (types[i].kind == kind && types[i].width == width)
+      return &types[i];
   internal_error("--emit=c: no C for the type %s", LLVMPrintTypeToString(t));
 }
 
+const char *c_type(LLVMTypeRef t) {
+  return type_of(t)->variable;
+}
+
 const char *c_cell(LLVMTypeRef t) {
-  switch (LLVMGetTypeKind(t)) {
-  case LLVMDoubleTypeKind: return "gradc_f64";
-  case LLVMFloatTypeKind: return "gradc_f32";
-  case LLVMPointerTypeKind: return "gradc_ptr";
-  case LLVMIntegerTypeKind:
-    switch (LLVMGetIntTypeWidth(t)) {
-    case 8: return "gradc_u8";
-    case 32: return "gradc_i32";
-    case 64: return "gradc_i64";
-    default: break;
-    }
-    break;
-  default: break;
-  }
-  internal_error("--emit=c: no memory for the type %s", LLVMPrintTypeToString(t));
+  const char *cell = type_of(t)->cell;
+  if (!cell)
+    internal_error("--emit=c: no memory for the type %s", LLVMPrintTypeToString(t));
+  return cell;
+}
+
+const char *c_declared(CWriter *w, LLVMTypeRef t, const char *name) {
+  const char *type = c_type(t);
+  return arena_printf(w->arena, type[strlen(type) - 1] == '*' ? "%s%s" : "%s %s", type, name);
 }
 
 /* ---- variables of the module */
@@ -163,18 +165,14 @@ static void print_signature(CWriter *w, LLVMValueRef f, bool names) {
     }
     return;
   }
-  const char *type = c_type(w, LLVMGetReturnType(LLVMGlobalGetValueType(f)));
-  fprintf(w->out, "%s%s%s%s(", is_internal(f) ? "static " : "", type, type[strlen(type) - 1] == '*' ? "" : " ",
-          names_find(&w->globals, f));
+  fprintf(w->out, "%s%s(", is_internal(f) ? "static " : "",
+          c_declared(w, LLVMGetReturnType(LLVMGlobalGetValueType(f)), names_find(&w->globals, f)));
   for (unsigned i = 0; i < n; i++) {
     LLVMValueRef p = LLVMGetParam(f, i);
-    const char *of = c_type(w, LLVMTypeOf(p));
-    fprintf(w->out, "%s%s", i ? ", " : "", of);
-    if (names) {
-      const char *name = c_fresh(w, p);
-      fprintf(w->out, "%s%s", of[strlen(of) - 1] == '*' ? "" : " ", name);
+    const char *name = names ? c_fresh(w, p) : NULL;
+    fprintf(w->out, "%s%s", i ? ", " : "", name ? c_declared(w, LLVMTypeOf(p), name) : c_type(LLVMTypeOf(p)));
+    if (name)
       names_set(w->arena, &w->locals, p, name);
-    }
   }
   fputs(n ? ")" : "void)", w->out);
 }

@@ -33,8 +33,9 @@ typedef struct CWriter {
 bool c_source_write(Module *m, const CodegenOptions *o, LLVMModuleRef module, FILE *out);
 const char *names_find(const Names *n, const void *key);
 void names_set(Arena *arena, Names *n, const void *key, const char *text);
-const char *c_type(CWriter *w, LLVMTypeRef t); /* of a variable */
-const char *c_cell(LLVMTypeRef t);             /* as it lies in memory */
+const char *c_type(LLVMTypeRef t);                                   /* of a variable */
+const char *c_cell(LLVMTypeRef t);                                   /* as it lies in memory */
+const char *c_declared(CWriter *w, LLVMTypeRef t, const char *name); /* "double x", "char *p" */
 const char *c_fresh(CWriter *w, LLVMValueRef v);
 
 /* ---- c_value.c */

@@ -113,7 +113,7 @@ static const char *wrapped(CWriter *w, LLVMValueRef i, const char *sign) {
   const unsigned width = width_of(i);
   if (width == 1)
     internal_error("--emit=c: arithmetic on a bool");
-  return arena_printf(w->arena, "(%s)((%s)%s %s %s%s)", c_type(w, LLVMTypeOf(i)), unsigned_type(width), a, sign,
+  return arena_printf(w->arena, "(%s)((%s)%s %s %s%s)", c_type(LLVMTypeOf(i)), unsigned_type(width), a, sign,
                       width == 64 ? "" : arena_printf(w->arena, "(%s)", unsigned_type(width)), b);
 }
 
@@ -178,7 +178,7 @@ static const char *compare_reals(CWriter *w, LLVMValueRef i) {
 
 static const char *cast_text(CWriter *w, LLVMValueRef i) {
   LLVMValueRef from = LLVMGetOperand(i, 0);
-  const char *x = c_value(w, from), *to = c_type(w, LLVMTypeOf(i));
+  const char *x = c_value(w, from), *to = c_type(LLVMTypeOf(i));
   const unsigned width = width_of(from);
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMTrunc:

@@ -104,12 +104,9 @@ void panels_clear(Body *b) {
 void panels_sum(Body *b) {
   for (int i = 0; !b->vector->no_panels && i < b->vector->panels.n; i++) {
     const Panel *p = &b->vector->panels.at[i];
-    const Kind k = p->handle->type.kind;
     CountedLoop l;
     counted_begin(b, &l, count_code(b, p->handle->type), "panel");
-    LLVMValueRef at = element_address(b, k, value_code(b, p->handle), l.index);
-    LLVMValueRef sum = vector_sum(b, k, load_part(b, p, l.index));
-    store_element(b, k, arithmetic(b, OP_ADD, k, load_element(b, k, at, NULL), sum, b->unit->fast_reduce), at, NULL);
+    vector_add_sum(b, p->handle, l.index, load_part(b, p, l.index));
     counted_end(b, &l);
   }
 }

@@ -86,6 +86,18 @@ typedef struct LoopSpec {
   const OutKind *outs;
   int checkpoint;
 } LoopSpec;
+/* As the loop of `info`, over these extents; `inits`: for its carries, then for its accumulators. */
+static inline LoopSpec loop_spec_like(const LoopInfo *info, const Size *const *extents, Value *const *inits) {
+  return (LoopSpec){.nindices = info->nindices,
+                    .extents = extents,
+                    .ncarries = info->ncarries,
+                    .carry_inits = inits,
+                    .naccs = info->naccs,
+                    .acc_inits = inits + info->ncarries,
+                    .nouts = info->nouts,
+                    .outs = info->outs,
+                    .checkpoint = info->checkpoint};
+}
 Op *build_loop_begin(Builder *b, const LoopSpec *spec);
 /* carries: ncarries next values; outs: nouts yielded values.  A size among the extents may have been replaced meanwhile
    with loop_set_extent; result types are made here. */

@@ -108,15 +108,7 @@ static void copy_loop(Builder *b, const Op *op, ValueMap *map) {
     return;
   }
   Value **inits = mapped(b, map, op->noperands, op->operands);
-  const LoopSpec spec = {.nindices = info->nindices,
-                         .extents = extents,
-                         .ncarries = info->ncarries,
-                         .carry_inits = inits,
-                         .naccs = info->naccs,
-                         .acc_inits = inits + info->ncarries,
-                         .nouts = info->nouts,
-                         .outs = info->outs,
-                         .checkpoint = info->checkpoint};
+  const LoopSpec spec = loop_spec_like(info, extents, inits);
   Op *copy = build_loop_begin(b, &spec);
   bind_params(map, op->regions[0], copy->regions[0]);
   build_copy_region(b, op->regions[0], map);

@@ -116,15 +116,10 @@ static void slice_loop(Slice *s, Op *op, int result, Env *home) {
     inits[i] = slice_value(s, op->operands[i], home);
   if (s->failed)
     return;
-  const LoopSpec spec = {.nindices = info->nindices,
-                         .extents = extents,
-                         .ncarries = info->ncarries,
-                         .carry_inits = inits,
-                         .naccs = info->naccs,
-                         .acc_inits = inits + info->ncarries,
-                         .nouts = nouts,
-                         .outs = info->outs + first,
-                         .checkpoint = 0};
+  LoopSpec spec = loop_spec_like(info, extents, inits);
+  spec.nouts = nouts;
+  spec.outs = info->outs + first;
+  spec.checkpoint = 0;
   Op *loop = build_loop_begin(&s->b, &spec);
   place_open(s, PLACE_LOOP, loop, loop->regions[0]);
   Env *e = slice_instance(s, body, home);

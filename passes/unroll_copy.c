@@ -195,15 +195,7 @@ static void copy_kept_loop(Unroll *u, const Op *op) {
     extents[i] = map_size(m, u->map, info->extents[i]);
   for (int i = 0; i < op->noperands; i++)
     inits[i] = value_of(u, op->operands[i]);
-  const LoopSpec spec = {.nindices = info->nindices,
-                         .extents = extents,
-                         .ncarries = info->ncarries,
-                         .carry_inits = inits,
-                         .naccs = info->naccs,
-                         .acc_inits = inits + info->ncarries,
-                         .nouts = info->nouts,
-                         .outs = info->outs,
-                         .checkpoint = info->checkpoint};
+  const LoopSpec spec = loop_spec_like(info, extents, inits);
   Op *copy = build_loop_begin(b, &spec);
   const Region *body = op->regions[0];
   for (int i = 0; i < body->nparams; i++)
