@@ -177,14 +177,15 @@ BENCH := $(BUILD)/table
 BENCH_CC ?= $(firstword $(wildcard $(shell sh tools/find-llvm.sh bindir)/clang) $(shell command -v clang-19) $(CC))
 BENCH_SOURCES := $(wildcard bench/rows_*.c) bench/table.c bench/peer.c bench/peak.c bench/row.c
 BENCH_OBJECTS := $(patsubst bench/%.c,$(BENCH)/%.o,$(BENCH_SOURCES)) $(BENCH)/memory.o
-BENCH_AD := $(patsubst %,$(BENCH)/%.ad.o,networks simulations small) $(GRADBENCH_AD)
+BENCH_AD := $(patsubst %,$(BENCH)/%.ad.o,networks simulations small sparse) $(GRADBENCH_AD)
 BENCH_FLAGS := -std=gnu11 -O3 -march=native $(WARNINGS) -Wno-pass-failed -MMD -Ibench -I$(BENCH) -I$(GRADBENCH) -Iruntime
 PEERS := $(BUILD)/peers
+TAPED := $(addprefix $(BENCH)/taped-,ADOL-C Sacado)
 
 .SECONDARY: $(BENCH_AD)
 .PHONY: bench bench-peers
-bench: $(BENCH)/table
-	@$(BENCH)/table $(PEERS)/bin/python bench/peers.py $(ROWS)
+bench: $(BENCH)/table $(TAPED)
+	@BENCH_CC="$(BENCH_CC)" $(BENCH)/table $(PEERS)/bin/python bench/peers.py $(BENCH)/taped $(ROWS)
 
 # Prints what could not be installed and goes on: the table has dashes there.
 bench-peers:
@@ -192,6 +193,18 @@ bench-peers:
 	@for package in torch==2.13.0 "jax jaxlib" casadi; do \
 	  $(PEERS)/bin/pip install -q --disable-pip-version-check $$package || echo "bench-peers: without $$package"; \
 	done
+	@sh tools/install-deps.sh peers || echo "bench-peers: without ADOL-C or Sacado"
+
+# Peers in C++; one whose library is not there is not made. Sacado's headers need those of MPI.
+TAPED_FLAGS := -std=c++17 -O3 -march=native -Wall -Wextra -Ibench/taped
+$(BENCH)/taped-ADOL-C: bench/taped/adolc.cpp $(wildcard bench/taped/*.hpp)
+	@mkdir -p $(@D)
+	@$(CXX) $(TAPED_FLAGS) $< -o $@ -ladolc 2>$@.log || echo "bench: without ADOL-C (make bench-peers)"
+
+$(BENCH)/taped-Sacado: bench/taped/sacado.cpp $(wildcard bench/taped/*.hpp)
+	@mkdir -p $(@D)
+	@mpicxx $(TAPED_FLAGS) -DOMPI_SKIP_MPICXX -isystem /usr/include/trilinos $< -o $@ \
+	  $(addprefix -ltrilinos_teuchos,core parameterlist comm parser) 2>$@.log || echo "bench: without Sacado (make bench-peers)"
 
 $(BENCH)/%.ad.o: bench/%.ad $(BUILD)/gradc $(STAGED)
 	@mkdir -p $(@D)

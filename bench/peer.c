@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 /* The other ends of the pipes become the child's input and output. */
-static void become_peer(const int *in, const int *out, const char *python, const char *script, const char *name) {
+static void become_peer(const int *in, const int *out, const char *const *command) {
   dup2(in[0], STDIN_FILENO);
   dup2(out[1], STDOUT_FILENO);
   close(in[0]), close(in[1]), close(out[0]), close(out[1]);
-  execl(python, python, script, name, (char *)NULL);
+  char *words[4] = {0};
+  for (int i = 0; i < 3 && command[i]; i++)
+    words[i] = strdup(command[i]);
+  execv(words[0], words);
   _exit(127);
 }
 
@@ -18,15 +21,15 @@ static bool read_line(Peer *peer, char *line, int size) {
   return peer->from && fgets(line, size, peer->from);
 }
 
-Peer peer_start(const char *python, const char *script, const char *name) {
+Peer peer_start(const char *name, const char *const *command) {
   Peer peer = {.name = name};
   int in[2], out[2];
   char line[64];
-  if (access(python, X_OK) || pipe(in) || pipe(out))
+  if (access(command[0], X_OK) || pipe(in) || pipe(out))
     return peer;
   const pid_t child = fork();
   if (child == 0)
-    become_peer(in, out, python, script, name);
+    become_peer(in, out, command);
   close(in[0]), close(out[1]);
   peer.to = fdopen(in[1], "w");
   peer.from = fdopen(out[0], "r");

@@ -1,4 +1,4 @@
-/* A peer: a process of peers.py in the virtual environment, which runs a row when told to. */
+/* A peer: a process, of peers.py or bench/taped, which runs a row when told to. */
 #ifndef GRADC_BENCH_PEER_H
 #define GRADC_BENCH_PEER_H
 #include "row.h"
@@ -9,8 +9,9 @@ typedef struct Peer {
   FILE *to, *from; /* NULL where there is none */
 } Peer;
 
-/* Without a peer where the environment, or the library in it, is missing. */
-Peer peer_start(const char *python, const char *script, const char *name);
+/* Runs a command, NULL behind its words; without a peer where the program, or the library that it is about, is missing.
+ */
+Peer peer_start(const char *name, const char *const *command);
 /* Whether it has that row, agrees about the derivative, and is ready to run it. */
 bool peer_load(Peer *peer, const char *model, const Row *row, void *const *ours);
 /* Nanoseconds of one call. */

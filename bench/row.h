@@ -44,6 +44,7 @@ extern const Case fit_cases[];        /* gmm, lstm, ba, hand */
 extern const Case gradbench_cases[];  /* the other problems of GradBench */
 extern const Case network_cases[];    /* mlp, cnn, transformer */
 extern const Case simulation_cases[]; /* bodies, heat, a Gaussian process */
+extern const Case sparse_cases[];     /* Jacobians by rows */
 extern const Case small_cases[];      /* functions of 3 to 12 numbers */
 
 /* What an elementary function counts as in flops: about what its polynomial takes. */

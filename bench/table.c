@@ -2,7 +2,8 @@
    by hand in C, and peers where they are; all in turns, in the same run, medians; beside the least that a derivative
    costs.
 
-   usage: table [PYTHON SCRIPT] [WORD..]: rows whose names contain a word; without, all. */
+   usage: table [PYTHON SCRIPT TAPED] [WORD..]: rows whose names contain a word; without, all. PYTHON SCRIPT NAME and
+   TAPED-NAME are the peers. */
 #include "bench.h"
 #include "compare.h"
 #include "gradc.h"
@@ -11,7 +12,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OBJECTIVE, OURS, BY_HAND, FIRST_PEER, PEERS = 3, COLUMNS = FIRST_PEER + PEERS, MOST_RUNS = 41, LEAST_RUNS = 3 };
+enum {
+  OBJECTIVE,
+  OURS,
+  BY_HAND,
+  FIRST_PEER,
+  PEERS = 6,
+  FIRST_TAPED = 4,
+  COLUMNS = FIRST_PEER + PEERS,
+  MOST_RUNS = 41,
+  LEAST_RUNS = 3
+};
 static const double BUDGET = 2000, SHORTEST = 0.2; /* milliseconds of a row, and of one timing */
 
 typedef struct Table {
@@ -104,12 +115,23 @@ static void print_factor(bool there, double factor) {
     printf("  %6s", "-");
 }
 
+/* Peers by their factor alone, to three digits. */
+static void print_peer(bool there, double factor) {
+  if (!there)
+    printf("  %8s", "-");
+  else if (factor < 10)
+    printf("  %8.2f", factor);
+  else
+    printf("  %8.*f", factor < 100, factor);
+}
+
 static void print_head(const Table *table) {
-  printf("One core: %.1f Gflop/s in f64, %.1f in f32, %.1f GB/s. x: by how much more than our derivative.\n\n",
+  printf("One core: %.1f Gflop/s in f64, %.1f in f32, %.1f GB/s. x, and the peers: by how much more than our "
+         "derivative.\n\n",
          1e-9 * table->peak.flops64, 1e-9 * table->peak.flops32, 1e-9 * table->peak.bytes);
   printf("%-26s  %10s  %10s  %6s  %10s  %6s", "", "objective", "derivative", "ratio", "C by hand", "x");
   for (int p = 0; p < PEERS; p++)
-    printf("  %10s  %6s", table->peers[p].name, "x");
+    printf("  %8s", table->peers[p].name);
   printf("  %8s  %8s  %10s  %6s\n", "Mflop", "MB", "floor", "x");
 }
 
@@ -118,13 +140,13 @@ static void print_row(const Table *table, const char *name, const Row *row, cons
   print_time(median[OBJECTIVE]);
   print_time(median[OURS]);
   print_factor(true, median[OURS] / median[OBJECTIVE]);
-  for (int c = BY_HAND; c < COLUMNS; c++) {
-    if (there[c])
-      print_time(median[c]);
-    else
-      printf("  %10s", "-");
-    print_factor(there[c], median[c] / median[OURS]);
-  }
+  if (there[BY_HAND])
+    print_time(median[BY_HAND]);
+  else
+    printf("  %10s", "-");
+  print_factor(there[BY_HAND], median[BY_HAND] / median[OURS]);
+  for (int c = FIRST_PEER; c < COLUMNS; c++)
+    print_peer(there[c], median[c] / median[OURS]);
   const bool single = row->outputs[0].kind == 'f';
   if (row->flops == 0) {
     printf("  %8s  %8.3g  %10s  %6s\n", "-", 1e-6 * row->bytes, "-", "-");
@@ -173,12 +195,26 @@ static bool is_wanted(const Table *table, const char *name) {
   return table->words == 0;
 }
 
+static void start_peers(Table *table, char **where) {
+  static const char *const names[PEERS] = {"PyTorch", "compiled", "JAX", "CasADi", "ADOL-C", "Sacado"};
+  for (int p = 0; p < PEERS; p++) {
+    char taped[4096];
+    if (!where) {
+      table->peers[p] = (Peer){.name = names[p]};
+      continue;
+    }
+    snprintf(taped, sizeof taped, "%s-%s", where[2], names[p]);
+    const bool python = p < FIRST_TAPED;
+    table->peers[p] = peer_start(
+        names[p], (const char *const[]){python ? where[0] : taped, python ? where[1] : NULL, names[p], NULL});
+  }
+}
+
 int main(int argc, char **argv) {
-  static const Case *const tables[] = {fit_cases, gradbench_cases, network_cases, simulation_cases, small_cases};
-  static const char *const names[PEERS] = {"PyTorch", "JAX", "CasADi"};
-  Table table = {.peak = peak_measure(), .words = argc > 3 ? argc - 3 : 0, .word = argv + 3};
-  for (int p = 0; p < PEERS; p++)
-    table.peers[p] = argc > 2 ? peer_start(argv[1], argv[2], names[p]) : (Peer){.name = names[p]};
+  static const Case *const tables[] = {fit_cases,        gradbench_cases, network_cases,
+                                       simulation_cases, sparse_cases,    small_cases};
+  Table table = {.peak = peak_measure(), .words = argc > 4 ? argc - 4 : 0, .word = argv + 4};
+  start_peers(&table, argc > 3 ? argv + 1 : NULL);
   print_head(&table);
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const Case *of = tables[t]; of->name; of++)

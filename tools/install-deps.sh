@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what a purpose needs and the machine lacks: tools/install-deps.sh build|demo|test|format ...
+# Installs what a purpose needs and the machine lacks: tools/install-deps.sh build|demo|test|peers|format ...
 #
 # Looks for the tools and headers first, so that nothing is run where all is there; else installs by apt, as root or by
 # sudo, or names clearly what to install.
@@ -25,6 +25,8 @@ has_header() {
     printf '#include <stddef.h>\n#include <stdio.h>\n#include <%s>\n' "$header" | ${CC:-cc} -E -x c - || return 1
   done
 }
+
+has_cxx_header() { printf '#if !__has_include(<%s>)\n#error missing\n#endif\n' "$1" | ${CXX:-c++} -E -x c++ -; }
 
 has_llvm() { sh "$(dirname "$0")/find-llvm.sh" config; }
 
@@ -58,6 +60,11 @@ collect() {
       need g++ has c++
       need liblapack-dev has_library lapack
       need file has file
+      ;;
+    peers)
+      need libadolc-dev has_cxx_header adolc/adolc.h
+      need "libtrilinos-sacado-dev libtrilinos-kokkos-dev libtrilinos-teuchos-dev" has_cxx_header trilinos/Sacado_trad.hpp
+      need libopenmpi-dev has mpicxx
       ;;
     format)
       need clang-format-19 has_llvm_tool clang-format
