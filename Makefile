@@ -175,7 +175,7 @@ $(GRADBENCH)/gradbench: $(GRADBENCH_OBJECTS) $(GRADBENCH_AD) $(BUILD)/libgradc.a
 # Against C written by hand, by clang where it is there, and the peers that `make bench-peers` installs. ROWS: words of names.
 BENCH := $(BUILD)/table
 BENCH_CC ?= $(firstword $(wildcard $(shell sh tools/find-llvm.sh bindir)/clang) $(shell command -v clang-19) $(CC))
-BENCH_SOURCES := $(wildcard bench/rows_*.c) bench/table.c bench/peer.c bench/peak.c bench/row.c
+BENCH_SOURCES := $(wildcard bench/rows_*.c) bench/table.c bench/peer.c bench/peak.c bench/row.c bench/by_hand.c
 BENCH_OBJECTS := $(patsubst bench/%.c,$(BENCH)/%.o,$(BENCH_SOURCES)) $(BENCH)/memory.o
 BENCH_AD := $(patsubst %,$(BENCH)/%.ad.o,networks simulations small sparse) $(GRADBENCH_AD)
 BENCH_FLAGS := -std=gnu11 -O3 -march=native $(WARNINGS) -Wno-pass-failed -MMD -Ibench -I$(BENCH) -I$(GRADBENCH) -Iruntime

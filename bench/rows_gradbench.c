@@ -1,4 +1,5 @@
 /* The other problems of GradBench: hello, llsq, lse, det, ode, kmeans, particle, saddle. */
+#include "by_hand.h"
 #include "det.h"
 #include "hello.h"
 #include "kmeans.h"
@@ -105,6 +106,7 @@ static void build_lse(Row *row) {
   row_output(row, 'd', row->sizes[0]);
   row->objective = lse_objective;
   row->derivative = lse_derivative;
+  row->by_hand = lse_by_hand;
   row->flops = (double)row->sizes[0] * (FUNCTION_FLOPS + 4);
 }
 
@@ -143,6 +145,7 @@ static void build_ode(Row *row) {
   row_output(row, 'd', row->sizes[0]);
   row->objective = ode_objective;
   row->derivative = ode_derivative;
+  row->by_hand = ode_by_hand;
   row->flops = (double)(row->sizes[0] * row->sizes[1]) * 3 * 18;
 }
 

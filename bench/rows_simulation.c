@@ -1,4 +1,5 @@
 /* Bodies, heat, and a Gaussian process. */
+#include "by_hand.h"
 #include "row.h"
 #include "simulations.h"
 #include <stddef.h>
@@ -27,6 +28,7 @@ static void build_bodies(Row *row) {
   row_output(row, 'd', 3 * n);
   row->objective = bodies_objective;
   row->derivative = bodies_derivative;
+  row->by_hand = bodies_by_hand;
   row->flops = (double)(steps * n * n) * (18 + 30);
 }
 
@@ -51,6 +53,7 @@ static void build_heat(Row *row) {
   row_output(row, 'd', n);
   row->objective = heat_objective;
   row->derivative = heat_derivative;
+  row->by_hand = heat_by_hand;
   row->flops = (double)(steps * n) * (7 + 14);
 }
 
@@ -74,6 +77,7 @@ static void build_process(Row *row) {
   row_output(row, 'd', 4);
   row->objective = process_objective;
   row->derivative = process_derivative;
+  row->by_hand = process_by_hand;
   row->tolerance = 1e-8;
   row->flops = (double)n * (double)n * ((double)n * (1.0 / 3 + 2.0 / 3) + FUNCTION_FLOPS + 8);
 }
