@@ -6,7 +6,7 @@
    3. an addition whose index is some of the loops' indices, and whose term is cheap to compute, becomes a nest of its
    own: a stack over those indices of a sum over the others, as the adjoint of a matrix product is two matrix products;
    4. one whose index is computed from some of the loops' indices is summed over the others first,
-   passes/gather_first.c. For 1 to 4 an accumulator is eligible when one place in its loop adds to it, below parallel
+   passes/gather_first.c. For 2 to 4 an accumulator is eligible when one place in its loop adds to it, below parallel
    loops only.
  */
 #include "passes/gather.h"
@@ -37,28 +37,10 @@ static bool find_addition(Op *loop, int acc, Addition *found) {
 }
 
 /* ---- 1: sums */
-/* An addition behind a loop is done also where the loop has no iteration: its index must not be one to be checked. */
-static bool always_runs(Module *m, const Op *loop) {
-  for (int i = 0; i < loop->at.loop->nindices; i++)
-    if (!size_nonnegative(m, size_sub(m, loop->at.loop->extents[i], size_const(m, 1))))
-      return false;
-  return true;
-}
 
 static bool hoist(Module *m, Addition *a) {
-  Op *inner = a->path[a->npath - 1];
-  Value *v = a->op->operands[1];
-  if (a->npath < 2 || v->type.rank || (a->op->at.checks && !always_runs(m, inner)))
+  if (a->npath < 2 || !sum_up(m, a->path[a->npath - 1], a->op))
     return false;
-  for (int i = 0; i < addition_nindices(a->op); i++)
-    if (!value_is_outside(addition_indices(a->op)[i], inner->regions[0]))
-      return false;
-  op_unlink(a->op);
-  a->op->operands[1] = loop_add_out(m, inner, OUT_SUM, v);
-  if (inner->next)
-    op_insert_before(inner->next, a->op);
-  else
-    region_append(inner->parent, a->op);
   a->npath--;
   return true;
 }
@@ -267,11 +249,15 @@ static bool gather_loop(Module *m, Func *f, Op *loop) {
 
 static bool gather_region(Module *m, Func *f, Region *r) {
   bool any = false;
-  for (Op *op = r->first; op; op = op->next) {
+  for (Op *next, *op = r->first; op; op = next) {
+    const bool unordered = op->code == OP_LOOP && !op->at.loop->ncarries;
     for (int i = 0; i < op->nregions; i++)
       any |= gather_region(m, f, op->regions[i]);
-    if (op->code == OP_LOOP && !op->at.loop->ncarries)
+    if (unordered)
       any |= gather_loop(m, f, op) | collect_moved(m, f, op);
+    next = op->next;
+    if (unordered)
+      any |= sum_up_all(m, f, op);
   }
   return any;
 }

@@ -44,6 +44,12 @@ void hand_over_result(Module *m, Op *loop, int acc, Op *to, int result);
 /* ---- gather_first.c */
 bool sum_first(Module *m, Func *f, Op *loop, int acc, const Addition *a);
 
+/* ---- gather_sums.c */
+/* Takes an addition out of the body of a parallel loop that does not declare its accumulator; false where it stays. */
+bool sum_up(Module *m, Op *inner, Op *add);
+/* All additions that can be, also of accumulators to which several places add. */
+bool sum_up_all(Module *m, Func *f, Op *loop);
+
 /* ---- gather_moved.c */
 bool collect_moved(Module *m, Func *f, Op *loop);
 #endif

@@ -10,10 +10,16 @@
 
 enum { MAX_SWEEPS = 8, MAX_VERSIONS = 64 };
 
+/* An arm of a branch that is being walked: what is used plainly in both arms is so in front of the branch. */
+typedef struct Arm {
+  ValueMap used; /* values from outside of the branch that are used plainly, to themselves */
+} Arm;
+
 typedef struct Masks {
   Activity *a;
   Module *module;
   bool changed;
+  Arm *arm;         /* the innermost */
   uint64_t *pieces; /* by uid, of small tensors: the elements that have been seen to be read plainly */
 } Masks;
 
@@ -29,10 +35,14 @@ static bool always_reached(const Region *r, const Value *v) {
   return r != NULL;
 }
 
-/* A use of x in region r, by what has the bar of y or passes on all of it. */
-static void pass(const Masks *m, const Region *r, const Value *x, bool y_plain) {
-  if (y_plain && activity_has(m->a, x, VARIED) && always_reached(r, x))
+/* A use of x in region r, by what has the bar of y or passes on all of it. The first arm around r is the innermost. */
+static void pass(const Masks *m, const Region *r, Value *x, bool y_plain) {
+  if (!y_plain || !activity_has(m->a, x, VARIED))
+    return;
+  if (always_reached(r, x))
     activity_set(m->a, x, PLAIN);
+  else
+    map_put(&m->arm->used, x, x);
 }
 
 /* ---- index maps */
@@ -162,8 +172,6 @@ static bool covers(Masks *m, const Op *read) {
   if (r.all || x->uid < m->a->base || x->uid - m->a->base >= m->a->cap ||
       !size_is_const(type_count(m->module, x->type), &count) || count > 64)
     return r.all;
-  if (!always_reached(read->parent, x))
-    return false;
   if (!m->pieces)
     m->pieces = NEW_ARRAY(m->a->arena, uint64_t, m->a->cap);
   uint64_t *seen = &m->pieces[x->uid - m->a->base];
@@ -244,8 +252,35 @@ static void masks_loop(Masks *m, const Op *op) {
 }
 
 static void masks_index(Masks *m, const Op *op) {
-  if (plain(m, op->results[0]) && !plain(m, op->operands[0]))
-    pass(m, op->parent, op->operands[0], is_carried(op->operands[0]) || covers(m, op));
+  Value *x = op->operands[0];
+  /* What an arm reads depends on the iterations in which it is taken: of other tensors, it is not whole. */
+  if (plain(m, op->results[0]) && !plain(m, x) && always_reached(op->parent, x))
+    pass(m, op->parent, x, is_carried(x) || covers(m, op));
+}
+
+typedef struct BothArms {
+  const Masks *m;
+  const Op *branch;
+  const Arm *other;
+} BothArms;
+
+static void pass_both(const Value *x, Value *same, void *arg) {
+  const BothArms *both = arg;
+  if (map_get(&both->other->used, x))
+    pass(both->m, both->branch->parent, same, true);
+}
+
+static void masks_if(Masks *m, const Op *op) {
+  Arm *around = m->arm, arms[2];
+  for (int r = 0; r < 2; r++) {
+    arms[r] = (Arm){.used = {.arena = m->a->arena}};
+    m->arm = &arms[r];
+    for (int i = 0; i < op->nresults; i++)
+      pass(m, op->regions[r], op->regions[r]->yields[i], plain(m, op->results[i]));
+    masks_region(m, op->regions[r]);
+  }
+  m->arm = around;
+  map_each(&arms[0].used, pass_both, &(BothArms){m, op, &arms[1]});
 }
 
 static void masks_op(Masks *m, const Op *op) {
@@ -259,13 +294,7 @@ static void masks_op(Masks *m, const Op *op) {
     masks_carries(m, op, body, op->noperands, 0, false);
     return;
   }
-  case OP_IF:
-    for (int r = 0; r < 2; r++) {
-      for (int i = 0; i < op->nresults; i++)
-        pass(m, op->regions[r], op->regions[r]->yields[i], plain(m, op->results[i]));
-      masks_region(m, op->regions[r]);
-    }
-    return;
+  case OP_IF: masks_if(m, op); return;
   case OP_ACC_ADD: pass(m, op->parent, op->operands[1], plain(m, op->operands[0])); return;
   case OP_CALL:
   case OP_REQUIRE: return;

@@ -177,11 +177,9 @@ static void prepare_checkpoint(const Prepare *p, Builder *b, const Op *op, Value
     map_put(map, op->results[i], loop->results[i]);
 }
 
-/* The x of sqrt(x), also under the guard that norm and std have at 0; *negative says that v is -sqrt(x). */
-static Value *under_root(Value *v, bool *negative) {
-  *negative = v->def && v->def->code == OP_NEG;
-  if (*negative)
-    v = v->def->operands[0];
+/* The x of sqrt(x), also under the guard that norm and std have at 0.  Of a product of negated roots, the sign stands
+   in front already: the builder moves it. */
+static Value *under_root(Value *v) {
   if (v->def && v->def->code == OP_SELECT) {
     Value *root = v->def->operands[1], *other = v->def->operands[2];
     if (other->def && other->def->code == OP_ATTACH && other->def->operands[0] == root)
@@ -191,15 +189,11 @@ static Value *under_root(Value *v, bool *negative) {
 }
 
 static bool prepare_square(Builder *b, const Op *op, ValueMap *map) {
-  bool minus[2];
-  Value *x = under_root(op->operands[0], &minus[0]);
-  if (!x || under_root(op->operands[1], &minus[1]) != x)
+  Value *x = under_root(op->operands[0]);
+  if (!x || under_root(op->operands[1]) != x)
     return false;
   Value *square = build_mul(b, map_value(map, op->operands[0]), map_value(map, op->operands[1]));
-  Value *derivative = map_value(map, x);
-  if (minus[0] != minus[1])
-    derivative = build_neg(b, derivative);
-  map_put(map, op->results[0], build_binary(b, OP_ATTACH, square, derivative));
+  map_put(map, op->results[0], build_binary(b, OP_ATTACH, square, map_value(map, x)));
   return true;
 }
 

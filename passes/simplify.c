@@ -1,7 +1,8 @@
 /* Simplification: every body made anew through the folding and sharing builder, then dead code removed; equal
-   reductions are shared.
+   reductions are shared, and what both arms of a branch compute is computed before it.
    Also the passes that are a copy with a hook: detach, and the end of the pipeline, prune. */
 #include "ir/raw.h"
+#include "passes/arms.h"
 #include "passes/passes_internal.h"
 #include "passes/share.h"
 #include <string.h>
@@ -20,6 +21,8 @@ static bool drop_product(Builder *b, const Op *op, ValueMap *map) {
 }
 
 static bool simplify_op(Builder *b, const Op *op, ValueMap *map, void *share) {
+  if (op->code == OP_IF)
+    arms_hoist(b, op, map);
   return drop_product(b, op, map) || share_loop(share, b->module, op, map);
 }
 
