@@ -18,6 +18,15 @@ enum { FIRST_PARAM = 3 }; /* of an LLVM function, before the function's own */
 
 typedef struct SizeCache SizeCache;
 
+/* The code of a loop, from a block on that only one other leads to, up to one that it leads to; nests inside of it have
+   the numbers up to `next`. */
+typedef struct Nest {
+  LLVMBasicBlockRef begin, end;
+  int next;
+} Nest;
+
+#define SCRATCH "scratch" /* how names of places of the frame begin that hold nothing between two loops */
+
 typedef struct Unit {
   Module *module;
   const CodegenOptions *options;
@@ -35,6 +44,7 @@ typedef struct Unit {
   LLVMMetadataRef scope_domain;
   LLVMMetadataRef plain_loop[2]; /* what tells LLVM to leave a loop alone */
   struct DebugInfo *debug;       /* NULL without -g */
+  VEC(Nest) nests;               /* outer ones first */
 } Unit;
 
 typedef struct Body {
@@ -60,6 +70,8 @@ typedef struct Body {
   bool bare_zeros;                          /* those that are marked bare are, all through the function */
   int turn, looks;                          /* codegen/group.c: what stands before it has been written */
   bool plain_loops; /* LLVM leaves the loops that are written as they are: no vectors, no unrolling */
+  bool outlines;    /* nests of the function may become functions */
+  bool inside_nest; /* of one that has no others */
   Range loc;
   LLVMMetadataRef subprogram; /* -g */
 } Body;
@@ -109,6 +121,17 @@ void fail_require_if(Body *b, LLVMValueRef bad, const char *text);
 void fail_status(Body *b, LLVMValueRef status);
 
 void mark_unlikely(Unit *u, LLVMValueRef branch); /* the first way is the rare one */
+
+/* ---- outline.c */
+typedef struct NestMark {
+  int number; /* -1: none */
+  bool around;
+} NestMark;
+/* Around a loop's code. */
+void nest_begin(Body *b, const Op *op, NestMark *mark);
+void nest_end(Body *b, const NestMark *mark);
+/* When the module is written: nests like others, and those of large functions, become functions. */
+void outline_nests(Unit *u);
 
 /* ---- loose.c */
 typedef void LoopLowering(Body *b, const Op *loop);

@@ -145,6 +145,7 @@ LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef co
   }
   for (int i = 0; i < order.n; i++)
     lower_func(&u, order.at[i]);
+  outline_nests(&u);
   for (const Export *e = m->exports; e; e = e->next)
     lower_export(&u, e);
   debug_end(&u);

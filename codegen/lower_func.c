@@ -115,6 +115,8 @@ static void lower_code(Unit *u, Func *f, LLVMValueRef code) {
   Body b;
   body_begin(&b, u, f, code);
   b.bare_zeros = code == func_note(f)->bare_code;
+  /* Functions of few numbers are parts of others; what has lines may not change its function. */
+  b.outlines = u->options->opt_level && !u->options->scalar && !u->options->debug_lines && !has_few_ops(f);
   debug_function(&b, f->name, f->loc);
   bind_params(&b);
   if (b.plan->uses_lanes)

@@ -336,12 +336,15 @@ static void loop_code(Body *b, const Op *op) {
 }
 
 void lower_loop(Body *b, const Op *op) {
+  NestMark mark;
+  nest_begin(b, op, &mark);
   if (op_note(op)->concat && !b->vector)
     lower_concat(b, op);
   else if (has_loose_products(b, op))
     lower_loosely(b, op, loop_code);
   else
     loop_code(b, op);
+  nest_end(b, &mark);
 }
 
 /* ---- while */

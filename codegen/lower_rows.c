@@ -255,7 +255,7 @@ static void find_arrays(Rows *rows) {
   for (int i = 0; i < n; i++) {
     LLVMValueRef *array = &b->row_arrays[kind_kept(rows, i)][i];
     if (!*array)
-      *array = entry_alloca(b, memory_type(b->unit, kind_kept(rows, i)), STRETCH, WORK_ALIGNMENT, "row");
+      *array = entry_alloca(b, memory_type(b->unit, kind_kept(rows, i)), STRETCH, WORK_ALIGNMENT, SCRATCH);
     rows->arrays[i] = *array;
   }
 }

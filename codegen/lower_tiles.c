@@ -421,8 +421,8 @@ static void find_memory(Tiles *t) {
   Body *b = t->body;
   const int64_t widest = 2 * b->unit->vector_bits / 8;
   if (!b->tile_panel) {
-    b->tile_panel = entry_alloca(b, b->unit->i8, STRETCH * widest, WORK_ALIGNMENT, "panel");
-    b->tile_sums = entry_alloca(b, b->unit->i8, BLOCK * ROWS * GROUP * widest, WORK_ALIGNMENT, "sums");
+    b->tile_panel = entry_alloca(b, b->unit->i8, STRETCH * widest, WORK_ALIGNMENT, SCRATCH);
+    b->tile_sums = entry_alloca(b, b->unit->i8, BLOCK * ROWS * GROUP * widest, WORK_ALIGNMENT, SCRATCH);
   }
   t->panel = b->tile_panel;
   t->waiting = b->tile_sums;
