@@ -175,6 +175,8 @@ static bool is_in_module(const Module *m, const Func *f) {
 static void write_rule(SourceWriter *s, const Func *f, const Func *rule, const char *op) {
   if (!rule || !is_in_module(s->module, rule))
     return;
+  if (f->ncaptured)
+    source_fail(s, rule->loc, "a rule of a function that takes functions cannot be written as source");
   const int n = rule->body->nparams, own = f->body->nparams;
   const char **names = NEW_ARRAY(s->arena, const char *, n + f->nresults + 1);
   const int mark = source_scope_begin(s);

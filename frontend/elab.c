@@ -120,13 +120,6 @@ static void attach_rule(Elab *e, const Item *rule) {
     diag_note(e->diag, m, b->at, "'%s' is declared here", rule->name.text);
     return;
   }
-  for (int i = 0; i < f->item->function.parameters.n; i++)
-    if (f->item->function.parameters.at[i].type->kind == TYPE_EXPR_FUNCTION) {
-      DiagMessage *m =
-          elab_error(e, rule->name.at, "a rule for '%s', which takes a function, is not supported", f->name);
-      diag_note(e->diag, m, f->item->function.parameters.at[i].at, "this parameter is a function");
-      return;
-    }
   const Item **place = rule->rule.is_vjp ? &f->vjp_rule : &f->jvp_rule;
   if (*place) {
     DiagMessage *m = elab_error(e, rule->name.at, "'%s' has two %s rules", rule->name.text, op);

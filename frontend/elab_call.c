@@ -80,7 +80,7 @@ static Value **call_operands(Elab *e, const Call *c, const Lowered *l, const Fun
       operands[l->params[i].leaves[j]->index] = form_store(e, leaves[j]);
   }
   for (int i = 0; l->lift && i < l->lift->captures.n; i++)
-    operands[l->lift->captures.at[i].to->index] = l->lift->captures.at[i].from;
+    operands[l->lift->captures.at[i].to->index] = lift_value(e, l->lift->captures.at[i].from);
   return operands;
 }
 
@@ -97,7 +97,7 @@ static Lowered *lower_for_call(Elab *e, const Call *c) {
   Function **functions = NEW_ARRAY(e->arena, Function *, c->h->params->n);
   for (int i = 0; i < c->h->params->n; i++)
     functions[i] = c->args[i]->kind == FORM_FUNCTION ? c->args[i]->function : NULL;
-  const LowerKey key = {.kinds = c->kinds, .fixed = constant_sizes(c, c->h), .functions = functions};
+  const LowerKey key = {.kinds = c->kinds, .fixed = constant_sizes(c, c->h), .functions = functions, .given = c->sizes};
   return function_lower(e, c->root, &key, c->at);
 }
 
@@ -118,7 +118,8 @@ static Form *derived_call(Elab *e, const Call *c, const Function *f, const Argum
 }
 
 static Form *plain_call(Elab *e, Call *c) {
-  if (c->root->kind == FUNCTION_LAMBDA || (c->h->takes_functions && !c->root->is_unknown))
+  const bool has_rules = c->root->vjp_rule || c->root->jvp_rule;
+  if (c->root->kind == FUNCTION_LAMBDA || (c->h->takes_functions && !c->root->is_unknown && !has_rules))
     return inline_call(e, c, constant_sizes(c, c->h));
   const Lowered *l = lower_for_call(e, c);
   if (!l)

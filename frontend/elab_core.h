@@ -217,10 +217,12 @@ typedef struct Lowered {
   const Kind *kinds;
   const Size *const *fixed;   /* per declared size: a constant; or NULL */
   Function *const *functions; /* per parameter: the function that it is; or NULL */
+  const Size *const *given;   /* per size name, where the function is lifted for a call: over `around`; or NULL */
   const Func *around;         /* whose values are captured; NULL for an item */
   /* the function */
   Func *func;
-  Value **sizes; /* per size name; NULL where fixed */
+  Value **sizes;           /* per size name: the parameter; NULL where fixed or given */
+  const Size **size_names; /* per size name: what it stands for */
   LoweredParam *params;
   const Form *result;
   struct Lift *lift; /* its captures; or NULL */
@@ -229,6 +231,7 @@ typedef struct LowerKey {
   const Kind *kinds;
   const Size *const *fixed;
   Function *const *functions;
+  const Size *const *given;
 } LowerKey;
 /* NULL after an error, or where it is being made already (recursion: reported).  Such an IR function as a call of l
    gets: a function that is not known has parameters and results, and is in no module. */
@@ -288,6 +291,12 @@ int derived_first(Elab *e, const Function *f, const Lowered *l);
 
 /* ---- own rules, exports */
 void rules_lower(Elab *e, Lowered *l);
+/* Of a function that takes functions and has rules, where its parameters are bound: finds all that these functions
+   capture, of which its rules say nothing. */
+void rules_capture(Elab *e, Lowered *l, const Header *h);
+void rules_count_captured(Lowered *l);
+/* How `rule` sees what l captures; map: from l's parameters to the rule's. NULL where l is no lifted function. */
+struct Lift *rules_lift(Elab *e, const Lowered *l, Func *rule, const ValueMap *map);
 void rules_check_cycles(Elab *e);
 void export_grad_option(Elab *e, const char *text);
 void export_all(Elab *e, File *file);

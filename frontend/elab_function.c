@@ -218,6 +218,10 @@ static bool finish_body(Elab *e, Lowered *l, const Header *h, const Form *t) {
   return true;
 }
 
+static bool has_rules(const Function *root) {
+  return root->vjp_rule || root->jvp_rule;
+}
+
 /* ---- a whole function, into l->func, where e's place is already */
 static bool make_function(Elab *e, Lowered *l, const Header *h, const Scope *call_site) {
   Frame *frame = NEW(e->arena, Frame);
@@ -231,14 +235,20 @@ static bool make_function(Elab *e, Lowered *l, const Header *h, const Scope *cal
     e->holes = NULL; /* a lifted function may give a range to an index around it */
   e->comprehension_depth = 0;
   l->sizes = NEW_ARRAY(e->arena, Value *, h->nsizes);
+  l->size_names = NEW_ARRAY(e->arena, const Size *, h->nsizes);
   l->params = NEW_ARRAY(e->arena, LoweredParam, h->params->n);
   for (int i = 0; h->kinds && i < h->kinds->n; i++)
     scope_bind(e, BIND_KIND, h->kinds->at[i], NULL)->float_kind = l->kinds[i];
   for (int i = 0; i < h->nsizes; i++) {
-    const bool fixed = l->fixed && i < h->ndeclared;
-    if (!fixed)
+    if (l->fixed && i < h->ndeclared) {
+      l->size_names[i] = l->fixed[i];
+    } else if (l->given) {
+      l->size_names[i] = lift_size(e, l->given[i]);
+    } else {
       l->sizes[i] = func_add_size(l->func, h->sizes[i].name.text);
-    scope_bind(e, BIND_SIZE, h->sizes[i].name, NULL)->size = fixed ? l->fixed[i] : size_atom(e->module, l->sizes[i]);
+      l->size_names[i] = size_atom(e->module, l->sizes[i]);
+    }
+    scope_bind(e, BIND_SIZE, h->sizes[i].name, NULL)->size = l->size_names[i];
   }
   bool ok = true;
   for (int i = 0; i < h->params->n; i++) {
@@ -247,6 +257,8 @@ static bool make_function(Elab *e, Lowered *l, const Header *h, const Scope *cal
       name = arena_name(e->arena, arena_printf(e->arena, "unused%d", i));
     ok &= make_param(e, l, &h->params->at[i], l->functions ? l->functions[i] : NULL, &l->params[i], name);
   }
+  if (ok && l->lift && has_rules(l->root))
+    rules_capture(e, l, h);
   if (!h->body)
     return ok && (l->root->is_unknown ? unknown_finish(e, l, h) : extern_finish(e, l, h));
   const int nlambdas = e->lambdas->list.n;
@@ -256,8 +268,23 @@ static bool make_function(Elab *e, Lowered *l, const Header *h, const Scope *cal
 }
 
 /* ---- lowering */
-static bool same_key(const Lowered *l, const Header *h, const LowerKey *key, const Func *around) {
-  if (l->around != around)
+/* A rule of a function that takes functions may call the function: what that uses, the rule has as parameters. */
+static bool is_within(const Elab *e, const Func *around) {
+  for (const Lift *lift = e->lift; lift; lift = lift->outer)
+    if (lift->around == around)
+      return true;
+  return e->b.func == around;
+}
+
+static const Function *without_types(const Function *f) {
+  while (f && f->kind == FUNCTION_TYPED)
+    f = f->of;
+  return f;
+}
+
+static bool same_key(Elab *e, const Lowered *l, const Header *h, const LowerKey *key, const Func *around) {
+  const bool ruled = has_rules(l->root);
+  if (around && ruled ? !is_within(e, l->around) : l->around != around)
     return false;
   for (int i = 0; h->kinds && i < h->kinds->n; i++)
     if (l->kinds[i] != key->kinds[i])
@@ -268,7 +295,13 @@ static bool same_key(const Lowered *l, const Header *h, const LowerKey *key, con
     if (l->fixed[i] != key->fixed[i])
       return false;
   for (int i = 0; h->takes_functions && i < h->params->n; i++)
-    if (l->functions[i] != key->functions[i])
+    if (ruled ? without_types(l->functions[i]) != without_types(key->functions[i])
+              : l->functions[i] != key->functions[i])
+      return false;
+  if (!l->given != !key->given)
+    return false;
+  for (int i = 0; l->given && i < h->nsizes; i++)
+    if ((ruled ? lift_size(e, l->given[i]) : l->given[i]) != key->given[i])
       return false;
   return true;
 }
@@ -339,6 +372,7 @@ static Lowered *lower_new(Elab *e, Function *root, const Header *h, const LowerK
                  .kinds = key->kinds,
                  .fixed = key->fixed,
                  .functions = key->functions,
+                 .given = key->given,
                  .around = lifts ? e->b.func : NULL};
   const Place before = place_save(e);
   const char *name = lowered_name(e, root, h, key);
@@ -357,36 +391,39 @@ static Lowered *lower_new(Elab *e, Function *root, const Header *h, const LowerK
   const bool ok = make_function(e, l, h, lifts && root->kind == FUNCTION_ITEM ? before.scope : NULL);
   place_restore(e, &before);
   l->state = ok ? LOWERED_DONE : LOWERED_FAILED;
-  if (ok && (root->vjp_rule || root->jvp_rule))
+  if (ok && has_rules(root))
     vec_push(e->arena, e->modules->with_rules, l);
   if (--e->modules->lowering == 0)
     lower_rules(e);
   return l;
 }
 
-Lowered *function_lower(Elab *e, Function *root, const LowerKey *key, Range at) {
+Lowered *function_lower(Elab *e, Function *root, const LowerKey *wanted, Range at) {
   const Header *h = function_header(e, root);
   if (h->failed)
     return NULL;
   const bool lifts = function_lifts(root, h);
+  LowerKey key = *wanted;
+  if (!lifts || root->is_unknown)
+    key.given = NULL;
   for (int i = 0; i < root->lowered.n; i++) {
     Lowered *l = root->lowered.at[i];
-    if (!same_key(l, h, key, lifts ? e->b.func : NULL))
+    if (!same_key(e, l, h, &key, lifts ? e->b.func : NULL))
       continue;
     if (l->state == LOWERED_OPEN)
       return report_recursion(e, root, h, at);
     return l->state == LOWERED_DONE ? l : NULL;
   }
-  if (!lifts && !key->fixed) { /* another choice of kinds may go round in a circle as well */
+  if (!lifts && !key.fixed) { /* another choice of kinds may go round in a circle as well */
     for (int i = 0; i < root->lowered.n; i++)
       if (root->lowered.at[i]->state == LOWERED_OPEN && !root->lowered.at[i]->fixed)
         return report_recursion(e, root, h, at);
   }
-  if (key->fixed && !recursion_falls(e, root, h, key->fixed, at))
+  if (key.fixed && !recursion_falls(e, root, h, key.fixed, at))
     return NULL;
   if (!place_has_room(e, at, root->name))
     return NULL;
-  Lowered *l = lower_new(e, root, h, key);
+  Lowered *l = lower_new(e, root, h, &key);
   return l->state == LOWERED_DONE ? l : NULL;
 }
 

@@ -187,6 +187,8 @@ static Form *form_in_rule(RuleContext *c, const Form *t) {
   Elab *e = c->e;
   if (t->kind == FORM_TENSOR)
     return form_of_value(e, t->at, map_value(&c->map, t->value));
+  if (t->kind == FORM_FUNCTION || t->kind == FORM_POISON)
+    return (Form *)t;
   Form *f = form_copy(e, t);
   f->parts = NEW_ARRAY(e->arena, Form *, t->nparts);
   for (int i = 0; i < t->nparts; i++)
@@ -268,11 +270,24 @@ static Form *param_form(Elab *e, const TypeForm *t, Value *const **leaves, Range
   return f;
 }
 
+/* A function parameter, with its type in the rule's own sizes, under the rule's name for it. */
+static Form *function_param(RuleContext *c, int i, Name name) {
+  Elab *e = c->e;
+  const Parameter *p = &c->h->params->at[i];
+  Function *f = c->l->functions[i];
+  TypeForm *type = elab_type(e, p->type);
+  if (!type)
+    return form_poison(e, name.at);
+  return form_of_function(e, name.at, function_typed(e, f ? f : function_unknown(e, p->type, p->name), type, name));
+}
+
 static Form **param_forms(RuleContext *c) {
   Form **forms = NEW_ARRAY(c->e->arena, Form *, c->h->params->n);
   for (int i = 0; i < c->h->params->n; i++) {
     Value *const *leaves = c->l->params[i].leaves;
-    forms[i] = param_form(c->e, c->l->params[i].type, &leaves, c->h->params->at[i].at);
+    const TypeForm *t = c->l->params[i].type;
+    forms[i] = t->kind == FORM_FUNCTION ? function_param(c, i, c->rule->rule.inputs.at[i])
+                                        : param_form(c->e, t, &leaves, c->h->params->at[i].at);
   }
   return forms;
 }
@@ -303,7 +318,7 @@ static void bind_head(RuleContext *c) {
     scope_bind(e, BIND_KIND, c->h->kinds->at[i], NULL)->float_kind = c->l->kinds[i];
   for (int i = 0; i < c->h->nsizes; i++)
     scope_bind(e, BIND_SIZE, c->h->sizes[i].name, NULL)->size =
-        c->l->sizes[i] ? size_atom(e->module, map_get(&c->map, c->l->sizes[i])) : c->l->fixed[i];
+        size_map(e->module, c->l->size_names[i], size_in_rule, c);
 }
 
 static Op *call_function(RuleContext *c) {
@@ -352,11 +367,11 @@ static bool elab_rule_body(RuleContext *c) {
   Elab *e = c->e;
   Form *const *results, *single;
   const int nresults = result_forms(c->l, &results, &single), nparams = c->h->params->n;
-  Form **params = param_forms(c);
   const bool is_vjp = c->rule->rule.is_vjp;
   if (!check_count(c, &c->rule->rule.inputs, nparams, "parameter") ||
       !check_count(c, &c->rule->rule.results, nresults, "result"))
     return false;
+  Form **params = param_forms(c);
   for (int i = 0; i < nparams; i++)
     scope_bind(e, BIND_LET, c->rule->rule.inputs.at[i], form_in_rule(c, params[i]));
   if (is_vjp ? !bind_directions(c, nresults, results, "float result")
@@ -390,7 +405,7 @@ static Func *lower_rule(Elab *e, Lowered *l, const Item *rule) {
   copy_params(&c);
   e->b = build_into(c.func, c.func->body);
   e->b.loc = rule->at;
-  e->lift = NULL;
+  e->lift = rules_lift(e, l, c.func, &c.map);
   e->loop = NULL;
   e->holes = NULL;
   e->comprehension_depth = 0;
@@ -404,6 +419,7 @@ static Func *lower_rule(Elab *e, Lowered *l, const Item *rule) {
 }
 
 void rules_lower(Elab *e, Lowered *l) {
+  rules_count_captured(l);
   if (l->root->vjp_rule)
     l->func->own_vjp = lower_rule(e, l, l->root->vjp_rule);
   if (l->root->jvp_rule)

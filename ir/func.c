@@ -378,7 +378,7 @@ bool func_derive_matches(Func *f) {
 bool func_rule_matches(Func *f, Func *rule, DeriveOp op) {
   const int n = f->body->nparams;
   bool *wrt = NEW_ARRAY(f->module->arena, bool, n);
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n - f->ncaptured; i++)
     wrt[i] = kind_is_float(f->body->params[i]->type.kind);
   return matches(&(Signature){.derived = rule, .base = f, .op = op, .wrt = wrt, .only_derivatives = true});
 }

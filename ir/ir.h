@@ -165,7 +165,8 @@ struct Func {
   bool is_parallel; /* its last two parameters are a range, first and count; what it returns for a range is made of what
                        it returns for the parts: passes/parallel.c */
   Func *own_vjp,
-      *own_jvp; /* the user's rules: as DERIVE_VJP without the values, DERIVE_JVP without the values; else NULL */
+      *own_jvp;  /* the user's rules: as DERIVE_VJP without the values, DERIVE_JVP without the values; else NULL */
+  int ncaptured; /* the last parameters, of which the rules give no derivative: what functions that it takes use */
   Range loc;
   Func *next;
   void *note;

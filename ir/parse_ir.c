@@ -132,6 +132,11 @@ static void parse_function(IrParser *p, bool is_extern) {
     add_fixup(p, (Fixup){.kind = FIX_VJP, .func = f});
   if (ir_accept_word(p, "jvp"))
     add_fixup(p, (Fixup){.kind = FIX_JVP, .func = f});
+  if (ir_accept_word(p, "captured")) {
+    ir_expect_mark(p, '(');
+    f->ncaptured = ir_small_integer(p, 0);
+    ir_expect_mark(p, ')');
+  }
   f->is_constant = is_extern && ir_accept_word(p, "constant");
   f->is_parallel = !is_extern && ir_accept_word(p, "parallel");
   if (!is_extern && ir_accept_mark(p, '='))

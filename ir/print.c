@@ -327,6 +327,8 @@ static void put_function(Printer *p, const Func *f) {
   put_params(p, f);
   put_rule(p, " vjp ", f->own_vjp);
   put_rule(p, " jvp ", f->own_jvp);
+  if (f->ncaptured)
+    text_printf(&p->out, " captured(%d)", f->ncaptured);
   if (f->derive.op != DERIVE_NONE)
     put_derive(p, f);
   if (f->is_constant)

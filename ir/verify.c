@@ -223,6 +223,8 @@ static bool check_func(Verifier *v, Func *f) {
     return verify_fail(v, "the function is not of this module, or has no region");
   if (f->nsizes < 0 || f->nsizes > f->body->nparams)
     return verify_fail(v, "%d sizes among %d parameters", f->nsizes, f->body->nparams);
+  if (f->ncaptured < 0 || f->ncaptured > f->body->nparams - f->nsizes)
+    return verify_fail(v, "%d captured values among %d parameters", f->ncaptured, f->body->nparams - f->nsizes);
   for (int i = 0; i < f->body->nparams; i++)
     if (f->body->params[i] && f->body->params[i]->is_acc)
       return verify_fail(v, "parameter %d is an accumulator", i);

@@ -28,6 +28,11 @@ static bool is_float(const Value *v) {
   return kind_is_float(v->type.kind);
 }
 
+/* Whether a rule of f's speaks of that parameter. */
+static bool is_ruled(const Func *f, int i) {
+  return i < f->body->nparams - f->ncaptured && is_float(f->body->params[i]);
+}
+
 /* A tensor of zeros with a one at idx; the number one where it is a scalar. */
 static Value *one_hot(Builder *b, Type t, Value *const *idx) {
   Value *one = build_float(b, t.kind, 1);
@@ -35,17 +40,41 @@ static Value *one_hot(Builder *b, Type t, Value *const *idx) {
 }
 
 /* ---- rules of the user */
+/* After an error: something well formed, so that other errors are found too. */
+static void return_zeros(Func *f) {
+  Builder b = into(f);
+  Value **results = NEW_ARRAY(f->module->arena, Value *, f->nresults + 1);
+  for (int i = 0; i < f->nresults; i++)
+    results[i] = build_zeros(&b, f->result_types[i]);
+  build_return(&b, f->nresults, results);
+}
+
 static void no_rule(Func *f, const char *mode) {
   Module *m = f->module;
   const Func *base = f->derive.base;
   DiagMessage *e = diag_error(m->diag, f->loc, "extern function '%s' has no derivative rule", base->name);
   diag_note(m->diag, e, base->loc, "'%s' is declared here", base->name);
   diag_mend(m->diag, e, "give it one: %s %s(..) { .. }", mode, base->name);
-  Builder b = into(f); /* something well formed, so that other errors are found too */
-  Value **results = NEW_ARRAY(m->arena, Value *, f->nresults + 1);
-  for (int i = 0; i < f->nresults; i++)
-    results[i] = build_zeros(&b, f->result_types[i]);
-  build_return(&b, f->nresults, results);
+  return_zeros(f);
+}
+
+/* A rule says nothing of what the functions given to its function use of their own surroundings. */
+static bool rule_leaves_out(Func *f, const Func *rule, const char *mode) {
+  Module *m = f->module;
+  const Func *base = f->derive.base;
+  const Value *left = NULL;
+  for (int i = base->body->nparams - base->ncaptured; i < base->body->nparams && !left; i++)
+    left = f->derive.wrt[i] ? base->body->params[i] : NULL;
+  if (!left)
+    return false;
+  const char *what = left->name ? arena_printf(m->arena, "'%s'", left->name) : "a value";
+  DiagMessage *e = diag_error(
+      m->diag, f->loc, "the %s rule leaves out the derivative by %s, which a function given here uses", mode, what);
+  diag_note(m->diag, e, rule->loc, "the rule is here");
+  diag_mend(m->diag, e, "hand %s in as an argument, which the rule differentiates by, or a stop_gradient(..) of it",
+            what);
+  return_zeros(f);
+  return true;
 }
 
 /* In that kind: a tangent is of the result's, a derivative of the argument's. */
@@ -80,10 +109,10 @@ static bool cotangents_by_rule(Builder *b, const Func *f, Value *const *seeds, i
     return false;
   int nfloats = 0;
   for (int i = 0; i < n; i++)
-    nfloats += is_float(base->body->params[i]);
+    nfloats += is_ruled(base, i);
   for (int k = 0; k < nfloats; k++) {
     for (int i = 0, j = 0; i < n; i++)
-      if (is_float(base->body->params[i])) {
+      if (is_ruled(base, i)) {
         args[n + j] = build_float(b, base->body->params[i]->type.kind, j == k);
         j++;
       }
@@ -126,7 +155,7 @@ static void reverse_by_rule(Func *f) {
   }
   cotangents_by_rule(&b, f, seeds, nseeds, cotangents);
   for (int i = 0, k = 0; i < n; i++)
-    if (is_float(base->body->params[i])) {
+    if (is_ruled(base, i)) {
       if (f->derive.wrt[i])
         results[nresults++] = cotangents[k];
       k++;
@@ -144,7 +173,7 @@ static void forward_by_rule(Func *f) {
   const Op *values = build_call(&b, base, args);
   int nfloats = 0, nresults = 0, given = n;
   for (int i = 0; i < n; i++)
-    if (is_float(base->body->params[i]))
+    if (is_ruled(base, i))
       tangents[nfloats++] = f->derive.wrt[i] ? f->body->params[given++] : build_zeros(&b, f->body->params[i]->type);
   for (; nresults < base->nresults; nresults++)
     results[nresults] = values->results[nresults];
@@ -335,6 +364,8 @@ static void make_reverse(Func *f) {
   const Func *base = f->derive.base;
   if (f->derive.op != DERIVE_VJP && f->derive.mode == MODE_FORWARD)
     gradient_forward(f);
+  else if (base->own_vjp && rule_leaves_out(f, base->own_vjp, "vjp"))
+    return;
   else if (base->own_vjp || (base->is_extern && base->own_jvp && !func_is_kernel(base)))
     reverse_by_rule(f);
   else if (base->is_extern)
@@ -345,6 +376,8 @@ static void make_reverse(Func *f) {
 
 static void make_forward(Func *f) {
   const Func *base = f->derive.base;
+  if (base->own_jvp && rule_leaves_out(f, base->own_jvp, "jvp"))
+    return;
   if (base->own_jvp || (base->is_extern && base->own_vjp && !func_is_kernel(base)))
     forward_by_rule(f);
   else if (base->is_extern)

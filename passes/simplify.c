@@ -97,5 +97,6 @@ void pass_prune(Module *m) {
   for (Func *f = m->funcs; f; f = f->next) { /* what made them is history */
     f->note = NULL;
     f->own_vjp = f->own_jvp = NULL;
+    f->ncaptured = 0;
   }
 }
