@@ -178,6 +178,10 @@ LLVMValueRef sizing_begin(Body *b, Unit *u, Func *f, const char *name, bool lane
 void sizing_end(Body *b, LLVMValueRef result);
 LLVMValueRef need_code(Body *b, const Need *need); /* in such a function; saturates */
 LLVMValueRef work_bytes_of_call(Body *b, const Op *call);
+
+/* ---- work_pushed.c */
+/* A bound of the bytes that a call with these parameters pushes at run time, as far as they bound it. */
+LLVMValueRef pushed_bytes(Body *b, LLVMValueRef *params);
 /* The number of bytes for a tensor; INT64_MAX where it overflows. */
 LLVMValueRef saturated_bytes(Body *b, Type t);
 LLVMValueRef saturating_add(Body *b, LLVMValueRef x, LLVMValueRef y);

@@ -152,6 +152,26 @@ static void note_bound(Value *v, void *arg) {
   vec_push(b->module->arena, b->left, v);
 }
 
+/* What result i is made of; of a tensor, what its elements are. */
+static void follow_op(Bounding *b, const Op *op, int i) {
+  const int carried = op->code == OP_LOOP ? op->at.loop->ncarries + op->at.loop->naccs : 0;
+  if (op->code == OP_SIZE)
+    size_values(op->at.size, note_bound, b);
+  if (op->code == OP_LOOP && i >= carried) {
+    note_bound(op->regions[0]->yields[op->at.loop->ncarries + i - carried], b);
+    for (int k = 0; op->at.loop->outs[i - carried] == OUT_SUM && k < op->at.loop->nindices; k++)
+      size_values(op->at.loop->extents[k], note_bound, b);
+  }
+  for (int k = 0; op->code == OP_IF && k < 2; k++)
+    note_bound(op->regions[k]->yields[i], b);
+  const int n = op_info[op->code].group == GROUP_ELEM                                   ? op->noperands
+                : op->code == OP_UPDATE                                                 ? 2
+                : op->code == OP_INDEX || op->code == OP_FULL || op->code == OP_RESHAPE ? 1
+                                                                                        : 0;
+  for (int k = 0; k < n; k++)
+    note_bound(op->operands[k], b);
+}
+
 /* A stack of our own, as chains of operations may be long. */
 static void follow_bounds(Bounding *b) {
   while (b->left.n) {
@@ -161,10 +181,7 @@ static void follow_bounds(Bounding *b) {
         b->params[v->index] = true;
       continue;
     }
-    if (v->def->code == OP_SIZE)
-      size_values(v->def->at.size, note_bound, b);
-    for (int i = 0; op_info[v->def->code].group == GROUP_ELEM && i < v->def->noperands; i++)
-      note_bound(v->def->operands[i], b);
+    follow_op(b, v->def, v->index);
   }
 }
 

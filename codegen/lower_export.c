@@ -533,6 +533,7 @@ static void lower_worksize(Unit *u, const Export *export, const CInterface *c) {
   }
   ask_for_lanes(&b);
   LLVMValueRef status = bind_computed_sizes(&b, export), total = fixed_bytes(&b);
+  total = saturating_add(&b, total, pushed_bytes(&b, b.params));
   int left = FRAME_BYTES;
   for (int i = 0; i < f->nresults; i++)
     if (f->result_types[i].rank && !result_is_hidden(export, i) && !take_frame(export, i, &left))

@@ -131,6 +131,7 @@ typedef struct ValueNote {
   LLVMValueRef code;                 /* scalars: the value; tensors and accumulators: the address */
   LLVMValueRef at_entry, entry_code; /* the value as computed when that LLVM function begins */
   EntryKnown entry;                  /* whether it can be: codegen/workspace.h */
+  LLVMValueRef lo, hi, ends_code;    /* its ends in that LLVM function: codegen/work_range.h */
   Storage *storage;                  /* tensors */
   /* Inside a loop that runs in vectors: codegen/vector.h */
   bool varying;            /* scalars: differs between lanes */

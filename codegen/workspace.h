@@ -67,6 +67,7 @@ typedef struct FuncNote {
      the runtime calls for each block, with a pointer to block_frame. */
   LLVMValueRef length_code, area_code, block_code;
   LLVMTypeRef length_type, area_type, block_frame;
+  LLVMValueRef pushed_code, needed_code; /* codegen/work_pushed.c; NULL: not made yet */
   bool planning;
 } FuncNote;
 static inline FuncNote *func_note(const Func *f) {
