@@ -230,20 +230,28 @@ static ForRange for_range(Elab *e, const Stmt *s) {
   return r;
 }
 
-static int checkpoint_of(Elab *e, const Stmt *s) {
+/* The k of checkpoint(k); NULL after an error, or where there is none.  What the program computes is tested when it
+   runs, and no more states are kept than there are steps. */
+static const Size *states_kept(Elab *e, const Stmt *s, const Size *trips) {
+  Builder *b = &e->b;
   int64_t k;
-  switch (s->for_.checkpoint) {
-  case CHECKPOINT_NONE: return 0;
-  case CHECKPOINT_SQRT: return -1;
-  case CHECKPOINT_COUNT: break;
+  if (s->for_.checkpoint != CHECKPOINT_COUNT)
+    return NULL;
+  const Range at = s->for_.checkpoint_count->at, before = b->loc;
+  Value *v = elab_scalar(e, s->for_.checkpoint_count, KIND_I64), *one = build_int(b, KIND_I64, 1);
+  if (!v)
+    return NULL;
+  if (value_is_int_const(v, &k)) {
+    if (k >= 1 && k <= INT32_MAX)
+      return size_const(e->module, k);
+    elab_error(e, at, "checkpoint keeps at least 1 state%s", k > 1 ? ", and no more than fit an i32" : "");
+    return NULL;
   }
-  Value *v = elab_scalar(e, s->for_.checkpoint_count, KIND_I64);
-  if (v && (!value_is_int_const(v, &k) || k < 1 || k > INT32_MAX)) {
-    elab_error(e, s->for_.checkpoint_count->at,
-               "the number of states that checkpoint keeps is a constant of at least 1");
-    return 0;
-  }
-  return v ? (int)k : 0;
+  b->loc = at;
+  build_require(b, build_binary(b, OP_LE, one, v), "checkpoint keeps at least 1 state");
+  b->loc = before;
+  v = build_binary(b, OP_MIN, v, build_binary(b, OP_MAX, one, build_size(b, trips)));
+  return size_of_value(e->module, v);
 }
 
 void elab_for(Elab *e, Stmt *s) {
@@ -255,7 +263,8 @@ void elab_for(Elab *e, Stmt *s) {
   Value **values;
   int n;
   stmts_assigned(e, &body->statements, 0, body->statements.n, &vars);
-  const int checkpoint = checkpoint_of(e, s);
+  const Size *states = states_kept(e, s, range.trips);
+  const int checkpoint = states ? 1 : s->for_.checkpoint == CHECKPOINT_SQRT ? -1 : 0;
   begin_loop_state(e, &state, block_exits(body), &vars);
   push_values(e, &vars, 0, NULL, &n, &values);
   const LoopSpec spec = {.nindices = 1,
@@ -263,7 +272,8 @@ void elab_for(Elab *e, Stmt *s) {
                          .index_names = &s->for_.name.text,
                          .ncarries = n,
                          .carry_inits = values,
-                         .checkpoint = n ? checkpoint : 0};
+                         .checkpoint = n ? checkpoint : 0,
+                         .states = n ? states : NULL};
   Op *op = build_loop_begin(b, &spec);
   name_params(&vars, e, op->regions[0]->params + 1);
   take_values(e, &vars, op->regions[0]->params + 1);

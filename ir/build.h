@@ -85,6 +85,7 @@ typedef struct LoopSpec {
   int nouts;
   const OutKind *outs;
   int checkpoint;
+  const Size *states;
 } LoopSpec;
 /* As the loop of `info`, over these extents; `inits`: for its carries, then for its accumulators. */
 static inline LoopSpec loop_spec_like(const LoopInfo *info, const Size *const *extents, Value *const *inits) {
@@ -96,7 +97,8 @@ static inline LoopSpec loop_spec_like(const LoopInfo *info, const Size *const *e
                     .acc_inits = inits + info->ncarries,
                     .nouts = info->nouts,
                     .outs = info->outs,
-                    .checkpoint = info->checkpoint};
+                    .checkpoint = info->checkpoint,
+                    .states = info->states};
 }
 Op *build_loop_begin(Builder *b, const LoopSpec *spec);
 /* carries: ncarries next values; outs: nouts yielded values.  A size among the extents may have been replaced meanwhile

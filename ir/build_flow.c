@@ -17,6 +17,7 @@ Op *build_loop_begin(Builder *b, const LoopSpec *s) {
   Op *op = open_op(b, OP_LOOP, s->ncarries + s->naccs, s->ncarries + s->naccs + s->nouts, 1);
   LoopInfo *info = op->at.loop = loop_info_new(m, s->nindices, s->ncarries, s->naccs, s->nouts);
   info->checkpoint = s->checkpoint;
+  info->states = s->states;
   Region *body = op->regions[0];
   if (s->ncarries && s->nindices != 1)
     internal_error("a loop with carries has one index, not %d", s->nindices);

@@ -108,7 +108,8 @@ static void copy_loop(Builder *b, const Op *op, ValueMap *map) {
     return;
   }
   Value **inits = mapped(b, map, op->noperands, op->operands);
-  const LoopSpec spec = loop_spec_like(info, extents, inits);
+  LoopSpec spec = loop_spec_like(info, extents, inits);
+  spec.states = info->states ? map_size(m, map, info->states) : NULL;
   Op *copy = build_loop_begin(b, &spec);
   bind_params(map, op->regions[0], copy->regions[0]);
   build_copy_region(b, op->regions[0], map);

@@ -88,7 +88,8 @@ typedef struct LoopInfo {
   int nindices, ncarries, naccs, nouts;
   const Size **extents; /* nindices */
   OutKind *outs;        /* nouts */
-  int checkpoint;       /* of a loop with carries: 0 no, -1 sqrt schedule, k > 0 binomial with k states */
+  int checkpoint;       /* of a loop with carries: 0 no, -1 sqrt schedule, 1 binomial schedule */
+  const Size *states;   /* binomial: how many are kept, 1 at least; else NULL */
 } LoopInfo;
 
 struct Op {

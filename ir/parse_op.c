@@ -23,6 +23,7 @@ typedef struct Draft { /* an operation while it is being read */
   VEC(const Size *) extents;
   VEC(OutKind) outs;
   int ncarries, naccs, checkpoint;
+  const Size *states;
   bool negative; /* constant */
   Token number;  /* constant, or the callee's name */
   uint64_t checks;
@@ -182,7 +183,8 @@ static void parse_loop(IrParser *p, Draft *d) {
   if (ir_accept_word(p, "checkpoint")) {
     d->checkpoint = -1;
     if (ir_accept_mark(p, '(')) {
-      d->checkpoint = ir_small_integer(p, 1);
+      d->checkpoint = 1;
+      d->states = ir_size(p);
       ir_expect_mark(p, ')');
     }
   }
@@ -255,6 +257,7 @@ static void set_attributes(IrParser *p, const Draft *d, Op *op) {
     for (int i = 0; i < d->outs.n; i++)
       l->outs[i] = d->outs.at[i];
     l->checkpoint = d->checkpoint;
+    l->states = d->states;
     op->at.loop = l;
     break;
   }

@@ -216,8 +216,11 @@ static void put_loop(Printer *p, const Op *op) {
   put(p, l->nouts ? ")" : "");
   if (l->checkpoint < 0)
     put(p, " checkpoint");
-  else if (l->checkpoint > 0)
-    text_printf(&p->out, " checkpoint(%d)", l->checkpoint);
+  if (l->checkpoint > 0) {
+    put(p, " checkpoint(");
+    put_size(p, l->states);
+    put(p, ")");
+  }
 }
 
 /* What follows the name, but for regions. */

@@ -120,7 +120,7 @@ static bool check_parts(Verifier *v, const Op *op) {
   for (int i = 0; op->code == OP_LOOP && i < op->at.loop->nindices; i++)
     if (!check_size(v, op->at.loop->extents[i]))
       return false;
-  return true;
+  return op->code != OP_LOOP || !op->at.loop->states || check_size(v, op->at.loop->states);
 }
 
 static bool check_region(Verifier *v, const Region *r, const Op *owner);

@@ -2,6 +2,7 @@
 #include "ir/raw.h"
 #include "ir/size.h"
 #include "ir/verify_state.h"
+#include <inttypes.h>
 
 static const char *text(Verifier *v, Type t) {
   return type_text(v->module, t);
@@ -207,8 +208,13 @@ static bool check_loop(Verifier *v, const Op *op) {
   const Region *r = op->regions[0];
   if (l->ncarries && l->nindices != 1)
     return verify_fail(v, "%d indices and %d carries", l->nindices, l->ncarries);
-  if (l->checkpoint < -1 || (l->checkpoint && !l->ncarries))
+  int64_t states;
+  if (l->checkpoint < -1 || l->checkpoint > 1 || (l->checkpoint && !l->ncarries))
     return verify_fail(v, "checkpoint %d with %d carries", l->checkpoint, l->ncarries);
+  if ((l->checkpoint > 0) != (l->states != NULL))
+    return verify_fail(v, "checkpoint %d with%s states", l->checkpoint, l->states ? "" : "out");
+  if (l->states && size_is_const(l->states, &states) && (states < 1 || states > INT32_MAX))
+    return verify_fail(v, "checkpoint with %" PRId64 " states", states);
   if (op->noperands != l->ncarries + l->naccs || op->nresults != op->noperands + l->nouts ||
       r->nparams != l->nindices + op->noperands)
     return verify_fail(v, "the numbers of operands, results or parameters are not those of the loop");

@@ -111,8 +111,8 @@ static void run_forward(Binomial *s, Value **v, Value **results) {
   Builder *b = &s->a->b;
   Module *m = b->module;
   s->trips = build_size(b, s->op->at.loop->extents[0]);
-  s->kept = build_int(b, KIND_I64, s->op->at.loop->checkpoint);
-  const Size *dims[MAX_RANK] = {size_const(m, (int64_t)s->op->at.loop->checkpoint + 1)};
+  s->kept = build_size(b, s->op->at.loop->states);
+  const Size *dims[MAX_RANK] = {size_add(m, s->op->at.loop->states, size_const(m, 1))};
   for (int j = 0; j < s->n; j++) {
     const Type t = s->op->operands[j]->type;
     for (int i = 0; i < t.rank; i++)

@@ -37,6 +37,8 @@ static void keep(Dce *d, Op *op) {
     case OP_LOOP:
       for (int i = 0; i < op->at.loop->nindices; i++)
         size_values(op->at.loop->extents[i], want_size_value, d);
+      if (op->at.loop->states)
+        size_values(op->at.loop->states, want_size_value, d);
       break;
     case OP_IF: want(d, op->operands[0]); break;
     case OP_WHILE: want(d, op->regions[0]->yields[0]); break;
@@ -170,8 +172,10 @@ static void sweep_loop(Dce *d, Op *op) {
   body->nyields = squeeze(body->yields, body->nyields, yield, false, 0);
   op->nresults = squeeze(op->results, op->nresults, result, true, 0);
   info->ncarries = carries;
-  if (!carries)
+  if (!carries) {
     info->checkpoint = 0;
+    info->states = NULL;
+  }
   info->naccs = accs;
   info->nouts = outs;
 }

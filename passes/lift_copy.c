@@ -68,7 +68,8 @@ static void before_loop(Builder *b, Lift *l, const Op *op) {
                          .acc_inits = p.inits + p.ncarries,
                          .nouts = p.nouts,
                          .outs = p.outs,
-                         .checkpoint = p.ncarries ? info->checkpoint : 0};
+                         .checkpoint = p.ncarries ? info->checkpoint : 0,
+                         .states = p.ncarries ? info->states : NULL};
   Op *copy = build_loop_begin(b, &spec);
   bind_params(l, op, copy);
   before_region(b, l, body);

@@ -95,12 +95,12 @@ static void prepare_reductions(Prepare *p, Builder *b, const Op *op, ValueMap *m
 }
 
 /* Steps of an inner loop: ceil(sqrt(T)), or ceil(T / k) where about k states are to be kept; 1 at least. */
-static Value *segment_length(Builder *b, const Size *trips, int states) {
+static Value *segment_length(Builder *b, const Size *trips, const Size *states) {
   Module *m = b->module;
   Value *one = build_int(b, KIND_I64, 1);
-  if (states > 0) {
-    const Size *up = size_add(m, trips, size_const(m, states - 1));
-    return build_binary(b, OP_MAX, one, build_size(b, size_floordiv(m, up, size_const(m, states))));
+  if (states) {
+    const Size *up = size_sub(m, size_add(m, trips, states), size_const(m, 1));
+    return build_binary(b, OP_MAX, one, build_size(b, size_floordiv(m, up, states)));
   }
   Value *root = build_unary(b, OP_SQRT, build_cast(b, KIND_F64, build_size(b, trips)));
   return build_binary(b, OP_MAX, one, build_cast(b, KIND_I64, build_unary(b, OP_CEIL, root)));
@@ -129,10 +129,10 @@ static void run_steps(const Segments *s, Builder *b, Value *first, const Size *t
     carries[i] = loop->results[i];
 }
 
-/* The same by segments, and with `states` > 0 each of them by segments again.  The outermost loop adds to the
+/* The same by segments, and with `states` each of them by segments again.  The outermost loop adds to the
    accumulators, which begin with `accs`. */
-static Op *run_segments(const Segments *s, Builder *b, Value *first, const Size *trips, int states, Value **carries,
-                        Value *const *accs) {
+static Op *run_segments(const Segments *s, Builder *b, Value *first, const Size *trips, const Size *states,
+                        Value **carries, Value *const *accs) {
   Module *m = b->module;
   const LoopInfo *info = s->op->at.loop;
   const int nc = info->ncarries;
@@ -155,8 +155,8 @@ static Op *run_segments(const Segments *s, Builder *b, Value *first, const Size 
   Value *from = first ? build_add(b, first, start) : start;
   for (int i = 0; i < nc; i++)
     carries[i] = loop_carry(loop, i);
-  if (states > 0)
-    run_segments(s, b, from, size_atom(m, left), -1, carries, NULL);
+  if (states)
+    run_segments(s, b, from, size_atom(m, left), NULL, carries, NULL);
   else
     run_steps(s, b, from, size_atom(m, left), carries);
   build_loop_end(b, loop, carries, NULL);
@@ -171,8 +171,9 @@ static void prepare_checkpoint(const Prepare *p, Builder *b, const Op *op, Value
   Value **inits = NEW_ARRAY(b->module->arena, Value *, op->noperands + 1);
   for (int i = 0; i < op->noperands; i++)
     inits[i] = map_value(map, op->operands[i]);
-  const Op *loop = run_segments(&s, b, NULL, map_size(b->module, map, info->extents[0]), info->checkpoint, inits,
-                                inits + info->ncarries);
+  const Size *trips = map_size(b->module, map, info->extents[0]),
+             *states = info->states ? map_size(b->module, map, info->states) : NULL;
+  const Op *loop = run_segments(&s, b, NULL, trips, states, inits, inits + info->ncarries);
   for (int i = 0; i < op->nresults; i++)
     map_put(map, op->results[i], loop->results[i]);
 }

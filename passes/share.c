@@ -98,7 +98,7 @@ static bool same_region(Pairing *p, const Region *x, const Region *y) {
 
 static bool same_loop(const Pairing *p, const LoopInfo *x, const LoopInfo *y) {
   if (x->nindices != y->nindices || x->ncarries != y->ncarries || x->naccs != y->naccs || x->nouts != y->nouts ||
-      x->checkpoint != y->checkpoint)
+      x->checkpoint != y->checkpoint || (x->states && !same_size(p, x->states, y->states)))
     return false;
   for (int i = 0; i < x->nindices; i++)
     if (!same_size(p, x->extents[i], y->extents[i]))

@@ -50,11 +50,21 @@ static bool detach_op(Builder *b, const Op *op, ValueMap *map, void *arg) {
   return true;
 }
 
+/* How many states a loop keeps was for its derivatives: what computes that is of no more use. */
+static void forget_states(Op *op, void *arg) {
+  (void)arg;
+  if (op->code != OP_LOOP || !op->at.loop->states || size_is_const(op->at.loop->states, NULL))
+    return;
+  op->at.loop->checkpoint = -1;
+  op->at.loop->states = NULL;
+}
+
 void pass_detach(Module *m) {
   for (Func *f = m->funcs; f; f = f->next) {
     if (func_is_underived(f) || f->is_extern)
       continue;
     func_rebuild(f, detach_op, NULL);
+    region_walk(f->body, forget_states, NULL);
     func_dce(f);
   }
 }

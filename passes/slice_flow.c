@@ -120,6 +120,7 @@ static void slice_loop(Slice *s, Op *op, int result, Env *home) {
   spec.nouts = nouts;
   spec.outs = info->outs + first;
   spec.checkpoint = 0;
+  spec.states = NULL;
   Op *loop = build_loop_begin(&s->b, &spec);
   place_open(s, PLACE_LOOP, loop, loop->regions[0]);
   Env *e = slice_instance(s, body, home);

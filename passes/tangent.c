@@ -148,7 +148,8 @@ static void tangent_loop(Tangent *t, const Op *op) {
                          .acc_inits = acc_inits,
                          .nouts = no + d_outs,
                          .outs = kinds,
-                         .checkpoint = info->checkpoint};
+                         .checkpoint = info->checkpoint,
+                         .states = info->states ? map_size(t->module, &t->map, info->states) : NULL};
   Op *loop = build_loop_begin(&t->b, &spec);
   for (int i = 0; i < info->nindices; i++)
     map_put(&t->map, body->params[i], loop_index(loop, i));
