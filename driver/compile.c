@@ -209,8 +209,8 @@ int command_compile(Arena *arena, const Options *o) {
   if (!make_plan(arena, o, &plan))
     return EXIT_USAGE;
   Options own = *o;
-  if (plan.target == TO_AD || plan.target == TO_DOT)
-    own.codegen.threads = false; /* they are to be read, and say nothing of how the program runs */
+  if (plan.target == TO_AD || plan.target == TO_DOT || plan.target == TO_C)
+    own.codegen.threads = false; /* to be read, and silent on how the program runs; C99 has none */
   Session s;
   session_begin(&s, arena, &own);
   if (o->verbose)
