@@ -79,7 +79,7 @@ static void write_alloca(CWriter *w, LLVMValueRef i) {
   if (!LLVMIsAConstantInt(count))
     internal_error("--emit=c: room in the frame of no constant size");
   const char *room = arena_printf(w->arena, "room__%d", ++w->number);
-  const unsigned long long n = LLVMConstIntGetZExtValue(count);
+  const unsigned long long given = LLVMConstIntGetZExtValue(count), n = given ? given : 1;
   if (LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 8)
     fprintf(w->out, "  union { double f64; int64_t i64; void *ptr; char bytes[%llu]; } %s;\n", n, room);
   else
