@@ -178,7 +178,7 @@ static void leave_out_waiting(Body *b, Group *g) {
   int n = 0;
   for (int i = 0; i < g->n; i++) {
     const Op *op = g->members[i];
-    bool ready = true;
+    bool ready = op_note(op)->ready < b->turn; /* a group that is wanted before its first call's turn may need more */
     b->looks++;
     for (int j = 0; ready && j < op->noperands; j++)
       ready = waits_for_nothing(b, op->parent, op->operands[j]);
