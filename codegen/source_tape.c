@@ -81,6 +81,13 @@ static void write_earlier(SourceWriter *s, const Op *loop, const char *at) {
   const LoopInfo *l = loop->at.loop;
   const Region *body = loop->regions[0];
   const char **vars = NEW_ARRAY(s->arena, const char *, l->ncarries + 1);
+  bool any = false;
+  for (int i = 0; i < l->ncarries; i++)
+    any |= map_get(&s->slice->needed, loop_carry(loop, i)) != NULL;
+  if (!any) {
+    source_note(s, loop_index(loop, 0))->name = at;
+    return;
+  }
   for (int i = 0; i < l->ncarries; i++) {
     Value *carry = loop_carry(loop, i);
     if (!map_get(&s->slice->needed, carry))

@@ -235,6 +235,14 @@ static Value *fold_product(Builder *b, Value *const *x) {
   return NULL;
 }
 
+/* Also n - (n - i), as where a reverse sweep is walked back. */
+static Value *fold_difference(Builder *b, Kind result, Value *const *x) {
+  if (x[0] == x[1])
+    return build_int(b, result, 0);
+  const Op *def = x[1]->def;
+  return def && def->code == OP_SUB && def->operands[0] == x[0] ? def->operands[1] : NULL;
+}
+
 static Value *fold_identity(Builder *b, Opcode op, Kind result, Value *const *x, int64_t attr) {
   const bool integer = kind_is_int(result);
   int64_t c;
@@ -248,7 +256,7 @@ static Value *fold_identity(Builder *b, Opcode op, Kind result, Value *const *x,
       return x[0];
     if (is_float(x[0], -0.0) || is_int(x[0], 0))
       return build_neg(b, x[1]);
-    return integer && x[0] == x[1] ? build_int(b, result, 0) : NULL;
+    return integer ? fold_difference(b, result, x) : NULL;
   case OP_MUL:
     if (is_one(x[1]))
       return x[0];

@@ -7,7 +7,7 @@
    own: a stack over those indices of a sum over the others, as the adjoint of a matrix product is two matrix products;
    4. one whose index is computed from some of the loops' indices is summed over the others first,
    passes/gather_first.c. For 2 to 4 an accumulator is eligible when one place in its loop adds to it, below parallel
-   loops only.
+   loops only; of a loop in order, for 2 alone.
  */
 #include "passes/gather.h"
 #include "ir/raw.h"
@@ -32,7 +32,7 @@ static void find_additions(Region *r, const Value *handle, Op **stack, int depth
 static bool find_addition(Op *loop, int acc, Addition *found) {
   Op *stack[MAX_PATH] = {loop};
   *found = (Addition){0};
-  find_additions(loop->regions[0], loop_acc(loop, acc), stack, 1, !loop->at.loop->ncarries, found);
+  find_additions(loop->regions[0], loop_acc(loop, acc), stack, 1, true, found);
   return found->op && !found->several;
 }
 
@@ -247,6 +247,21 @@ static bool gather_loop(Module *m, Func *f, Op *loop) {
   return any;
 }
 
+/* What a loop in order adds at its own index, as where what a reverse sweep recorded is walked back. */
+static bool gather_in_order(Module *m, Func *f, Op *loop) {
+  bool any = false;
+  for (int acc = 0; acc < loop->at.loop->naccs; acc++) {
+    Addition a;
+    if (!find_addition(loop, acc, &a) || !is_identity(&a, loop, acc))
+      continue;
+    if (a.op->operands[1]->type.rank && !value_is_zero(loop->operands[loop->at.loop->ncarries + acc]))
+      continue;
+    stack_up(m, f, loop, acc, &a);
+    any = true;
+  }
+  return any;
+}
+
 static bool gather_region(Module *m, Func *f, Region *r) {
   bool any = false;
   for (Op *next, *op = r->first; op; op = next) {
@@ -255,6 +270,8 @@ static bool gather_region(Module *m, Func *f, Region *r) {
       any |= gather_region(m, f, op->regions[i]);
     if (unordered)
       any |= gather_loop(m, f, op) | collect_moved(m, f, op);
+    else if (op->code == OP_LOOP)
+      any |= gather_in_order(m, f, op);
     next = op->next;
     if (unordered)
       any |= sum_up_all(m, f, op);
