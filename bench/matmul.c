@@ -35,37 +35,50 @@ static Dgemv *dgemv;
 
 static const char *const forms[NFORMS] = {"A B", "A^T B", "A B^T", "A x", "x A", "A B f32", "masked", "4 A B"};
 
-static void ours(int form, int64_t n) {
+/* A has n rows and k columns (of A^T B: the other way round), B m columns. */
+typedef struct Sizes {
+  int n, k, m;
+} Sizes;
+
+static Sizes halves(Sizes s) {
+  return (Sizes){s.n / 2, s.k / 2, s.m / 2};
+}
+
+static void ours(int form, Sizes s) {
+  const int64_t n = s.n, k = s.k, m = s.m;
   switch (form) {
-  case 0: product(n, n, n, a, b, c); break;
-  case 1: left(n, n, n, a, b, c); break;
-  case 2: right(n, n, n, a, b, c); break;
-  case 3: column(n, n, a, b, c); break;
-  case 4: row(n, n, a, b, c); break;
-  case 5: single(n, n, n, a32, b32, c32); break;
-  case 6: masked(n, n, n, a, b, c); break;
-  case 7: batches(n / 2, n / 2, n / 2, a, b, c); break;
+  case 0: product(n, k, m, a, b, c); break;
+  case 1: left(k, n, m, a, b, c); break;
+  case 2: right(n, k, m, a, b, c); break;
+  case 3: column(n, k, a, b, c); break;
+  case 4: row(n, k, a, b, c); break;
+  case 5: single(n, k, m, a32, b32, c32); break;
+  case 6: masked(n, k, m, a, b, c); break;
+  case 7: batches(n / 2, k / 2, m / 2, a, b, c); break;
   }
 }
 
-static void theirs(int form, int n) {
+static void theirs(int form, Sizes s) {
+  const int n = s.n, k = s.k, m = s.m;
+  const Sizes h = halves(s);
   switch (form) {
-  case 0: dgemm(ROW_MAJOR, PLAIN, PLAIN, n, n, n, 1, a, n, b, n, 0, d, n); break;
-  case 1: dgemm(ROW_MAJOR, TRANSPOSED, PLAIN, n, n, n, 1, a, n, b, n, 0, d, n); break;
-  case 2: dgemm(ROW_MAJOR, PLAIN, TRANSPOSED, n, n, n, 1, a, n, b, n, 0, d, n); break;
-  case 3: dgemv(ROW_MAJOR, PLAIN, n, n, 1, a, n, b, 1, 0, d, 1); break;
-  case 4: dgemv(ROW_MAJOR, TRANSPOSED, n, n, 1, a, n, b, 1, 0, d, 1); break;
-  case 5: sgemm(ROW_MAJOR, PLAIN, PLAIN, n, n, n, 1, a32, n, b32, n, 0, d32, n); break;
+  case 0: dgemm(ROW_MAJOR, PLAIN, PLAIN, n, m, k, 1, a, k, b, m, 0, d, m); break;
+  case 1: dgemm(ROW_MAJOR, TRANSPOSED, PLAIN, n, m, k, 1, a, n, b, m, 0, d, m); break;
+  case 2: dgemm(ROW_MAJOR, PLAIN, TRANSPOSED, n, m, k, 1, a, k, b, k, 0, d, m); break;
+  case 3: dgemv(ROW_MAJOR, PLAIN, n, k, 1, a, k, b, 1, 0, d, 1); break;
+  case 4: dgemv(ROW_MAJOR, TRANSPOSED, n, k, 1, a, k, b, 1, 0, d, 1); break;
+  case 5: sgemm(ROW_MAJOR, PLAIN, PLAIN, n, m, k, 1, a32, k, b32, m, 0, d32, m); break;
   default:
-    for (int i = 0; i < 4; i++) {
-      const int m = n / 2, at = i * m * m;
-      dgemm(ROW_MAJOR, PLAIN, PLAIN, m, m, m, 1, a + at, m, b + at, m, 0, d + at, m);
-    }
+    for (int i = 0; i < 4; i++)
+      dgemm(ROW_MAJOR, PLAIN, PLAIN, h.n, h.m, h.k, 1, a + i * h.n * h.k, h.k, b + i * h.k * h.m, h.m, 0,
+            d + i * h.n * h.m, h.m);
   }
 }
 
-static double operations(int form, double n) {
-  return form == 3 || form == 4 ? 2 * n * n : form == 7 ? n * n * n : 2 * n * n * n;
+static double operations(int form, Sizes s) {
+  const double n = s.n, k = s.k, m = s.m;
+  const Sizes h = halves(s);
+  return form == 3 || form == 4 ? 2 * n * k : form == 7 ? 8.0 * h.n * h.k * h.m : 2 * n * k * m;
 }
 
 /* Ten chains of fused multiply-adds on the widest vectors. */
@@ -95,20 +108,21 @@ static double peak(void) {
   return 2.0 * sizeof(Vector) / sizeof(double) * CHAINS * STEPS / best * PER_SECOND;
 }
 
-static void compare(int form, int n) {
+static void compare(int form, Sizes s) {
   double worst = 0;
-  const int count = form == 3 || form == 4 ? n : form == 7 ? 4 * (n / 2) * (n / 2) : n * n;
+  const Sizes h = halves(s);
+  const int count = form == 3 ? s.n : form == 4 ? s.k : form == 7 ? 4 * h.n * h.m : s.n * s.m;
   for (int i = 0; i < count; i++) {
     const double error = form == 5 ? fabs((double)(c32[i] - d32[i])) : fabs(c[i] - d[i]);
     worst = error > worst || isnan(error) ? error : worst;
   }
-  if (!(worst <= (form == 5 ? 1e-4 : 1e-12) * n)) {
-    printf("%s of %d differs by %g\n", forms[form], n, worst);
+  if (!(worst <= (form == 5 ? 1e-4 : 1e-12) * (s.k + s.n))) {
+    printf("%s of %d x %d x %d differs by %g\n", forms[form], s.n, s.k, s.m, worst);
     exit(1);
   }
 }
 
-static void measure(int form, int n) {
+static void measure(int form, Sizes n) {
   const bool both = dgemm && form != 6;
   double best[2] = {1e9, 1e9};
   const double many = 2e4 / operations(form, n);
@@ -131,6 +145,14 @@ static void measure(int form, int n) {
   }
 }
 
+static void measure_all(Sizes s) {
+  printf("%3d x%3d x%3d", s.n, s.k, s.m);
+  for (int form = 0; form < NFORMS; form++)
+    measure(form, s);
+  printf("\n");
+  fflush(stdout);
+}
+
 static void *function(void *library, const char *prefix, const char *name) {
   char whole[64];
   snprintf(whole, sizeof whole, "%s%s", prefix, name);
@@ -149,7 +171,9 @@ static void find_blas(const char *name, const char *prefix) {
 }
 
 int main(int argc, char **argv) {
-  static const int sizes[] = {3, 4, 5, 7, 8, 12, 15, 16, 24, 31, 32, 48, 64, 100, 128, 200, 256, 384, 512};
+  static const int squares[] = {3, 4, 5, 7, 8, 12, 15, 16, 24, 31, 32, 48, 64, 100, 128, 200, 256, 300, 384, 500, 512};
+  static const Sizes others[] = {{64, 784, 128}, {784, 64, 128}, {128, 64, 784}, {32, 512, 512},
+                                 {512, 512, 32}, {500, 10, 500}, {10, 500, 500}};
   find_blas(argc > 1 ? argv[1] : "libopenblas.so.0", argc > 2 ? argv[2] : "");
   for (int i = 0; i < MOST * MOST; i++) {
     a[i] = sin(i * 0.37);
@@ -157,16 +181,13 @@ int main(int argc, char **argv) {
     a32[i] = (float)a[i];
     b32[i] = (float)b[i];
   }
-  printf("at most %.1f in f64\n   n", peak());
+  printf("at most %.1f in f64\n  n x k x m  ", peak());
   for (int form = 0; form < NFORMS; form++)
     printf("  %-12s", forms[form]);
   printf("\n");
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-    printf("%4d", sizes[i]);
-    for (int form = 0; form < NFORMS; form++)
-      measure(form, sizes[i]);
-    printf("\n");
-    fflush(stdout);
-  }
+  for (size_t i = 0; i < sizeof squares / sizeof *squares; i++)
+    measure_all((Sizes){squares[i], squares[i], squares[i]});
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    measure_all(others[i]);
   return 0;
 }

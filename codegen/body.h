@@ -249,6 +249,10 @@ typedef struct CountedLoop {
 void counted_begin(Body *b, CountedLoop *l, LLVMValueRef n, const char *name);
 void counted_end(Body *b, CountedLoop *l);
 
+/* ---- lower_product.c */
+/* The room for a product of matrices of so many rows, columns and steps; `each`: the bytes of a number. */
+LLVMValueRef product_bytes(Body *b, int each, LLVMValueRef *sizes);
+
 /* ---- lower_kernel.c */
 void lower_kernel_call(Body *b, const Op *op);
 

@@ -46,23 +46,25 @@ bool is_all_cheap(const Region *r) {
 static bool find_packed(Tiles *t) {
   const Region *r = t->inner->regions[0];
   const bool could = t->row && t->again && t->inner->at.loop->nindices == 1;
-  int nvarying = 0;
   if (!is_all_cheap(r))
     return false;
   for (const Op *op = r->first; op; op = op->next) {
     if (op->code != OP_INDEX || !note_of(op->results[0])->varying)
       continue;
-    const bool beside = lies_beside(op), packs = could && !note_of(op->results[0])->by_row;
-    nvarying++;
-    if (!beside && (t->apart || !packs))
+    if (lies_beside(op))
+      continue;
+    if (t->packed || !could || note_of(op->results[0])->by_row)
       return false;
-    t->apart |= !beside;
-    if (packs && (!beside || !t->packed))
-      t->packed = op;
+    t->packed = op;
   }
-  if (!t->apart && nvarying != 1)
-    t->packed = NULL;
+  t->apart = t->packed != NULL;
   return true;
+}
+
+/* Whether it is a product of matrices that has room for copies of its factors. */
+static bool runs_as_product(const Tiles *t, const Product *p) {
+  return p->left && p->inner == t->inner && t->again && t->vector->product &&
+         (t->inner->regions[0]->yields[0]->def->code == OP_MUL || has_loose_products(t->body, t->inner));
 }
 
 static void look_at_row(Value *v, void *arg) {
@@ -109,7 +111,12 @@ bool find_tiles(LoopCode *l, Tiles *t) {
       return false; /* the rows of a tile run together */
   t->again = t->vector->again;
   mark_rows(t, body);
-  return find_packed(t);
+  if (!find_packed(t))
+    return false;
+  const Product p = find_product(l->op);
+  if (runs_as_product(t, &p))
+    t->product = p;
+  return true;
 }
 
 bool runs_as_tiles(const LoopCode *l, int level) {

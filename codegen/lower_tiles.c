@@ -6,8 +6,8 @@
 
    Elements that lie apart along j, as in the product with a transposed matrix, are copied first, for a stretch of k at
    a time, to where they are beside each other: a panel.  It serves BLOCK tiles, whose rows of a stay in the cache for
-   the panels of a group of columns; the sums wait in the frame meanwhile.  The same is done for large matrices whose
-   elements lie beside each other, but on another page at each step.
+   the panels of a group of columns; the sums wait in the frame meanwhile.  Large products of matrices go another way:
+   codegen/lower_product.c.
 
    The last tile begins early enough to be whole; what was done before is done again, and does not count twice in
    reductions.  Where that cannot be, single rows and scalars do what is left.
@@ -17,7 +17,7 @@
 #include "codegen/tiles.h"
 
 /* ---- cells */
-static int ncells(const Tiles *t) {
+int tile_ncells(const Tiles *t) {
   return t->rows * t->panels;
 }
 
@@ -29,7 +29,7 @@ static void recall(const Region *r, int cell) {
         set_value(op->results[i], note_of(op->results[i])->cells[cell]);
 }
 
-static void enter_cell(Tiles *t, int cell) {
+void tile_enter_cell(Tiles *t, int cell) {
   Body *b = t->body;
   const int row = cell / t->panels, panel = cell % t->panels;
   b->vector->first = t->column_at[panel];
@@ -48,8 +48,8 @@ static void forget(Arena *arena, const Region *r) {
 static void lower_cells(Tiles *t, const Op *from, const Op *end) {
   Body *b = t->body;
   const Region *body = t->loop->op->regions[0], *inner = t->inner->regions[0];
-  for (int cell = 0; cell < ncells(t); cell++) {
-    enter_cell(t, cell);
+  for (int cell = 0; cell < tile_ncells(t); cell++) {
+    tile_enter_cell(t, cell);
     recall(body, cell);
     recall(inner, cell);
     for (const Op *op = from; op != end; op = op->next) {
@@ -68,49 +68,45 @@ static void lower_cells(Tiles *t, const Op *from, const Op *end) {
 }
 
 /* ---- the inner loop */
-static Kind kind_of_sums(const Tiles *t) {
+Kind tile_kind(const Tiles *t) {
   return t->inner->results[0]->type.kind;
 }
 
-static LLVMTypeRef vector_of(const Tiles *t, Kind k) {
+LLVMTypeRef tile_vector(const Tiles *t, Kind k) {
   return LLVMVectorType(memory_type(t->body->unit, k), (unsigned)t->vector->lanes);
 }
 
-static unsigned vector_bytes(const Tiles *t, Kind k) {
-  return (unsigned)(kind_bytes(k) * t->vector->lanes);
-}
-
-static LLVMValueRef load(const Tiles *t, Kind k, LLVMValueRef at) {
-  return LLVMBuildLoad2(t->body->at, vector_of(t, k), at, "");
+LLVMValueRef tile_load(const Tiles *t, Kind k, LLVMValueRef at) {
+  return LLVMBuildLoad2(t->body->at, tile_vector(t, k), at, "");
 }
 
 static void begin_sums(Tiles *t) {
   for (int i = 0; i < t->inner->nresults; i++)
-    for (int cell = 0; cell < ncells(t); cell++)
-      LLVMBuildStore(t->body->at, LLVMConstNull(vector_of(t, kind_of_sums(t))), t->sums[i][cell]);
+    for (int cell = 0; cell < tile_ncells(t); cell++)
+      LLVMBuildStore(t->body->at, LLVMConstNull(tile_vector(t, tile_kind(t))), t->sums[i][cell]);
 }
 
 static void lower_step(Tiles *t) {
   Body *b = t->body;
   const Region *r = t->inner->regions[0];
-  const Kind k = kind_of_sums(t);
+  const Kind k = tile_kind(t);
   forget(b->unit->arena, r);
   if (t->packed && t->panel) { /* written already */
     LLVMValueRef step = LLVMBuildNSWSub(b->at, value_code(b, r->params[0]), t->panel_first, "");
     LLVMValueRef at =
-        LLVMBuildInBoundsGEP2(b->at, vector_of(t, t->packed->results[0]->type.kind), t->panel, &step, 1, "");
-    LLVMValueRef x = load(t, t->packed->results[0]->type.kind, at);
-    for (int cell = 0; cell < ncells(t); cell++)
+        LLVMBuildInBoundsGEP2(b->at, tile_vector(t, t->packed->results[0]->type.kind), t->panel, &step, 1, "");
+    LLVMValueRef x = tile_load(t, t->packed->results[0]->type.kind, at);
+    for (int cell = 0; cell < tile_ncells(t); cell++)
       note_of(t->packed->results[0])->cells[cell] = x;
   }
   lower_cells(t, r->first, NULL);
-  for (int cell = 0; cell < ncells(t); cell++) {
+  for (int cell = 0; cell < tile_ncells(t); cell++) {
     recall(t->loop->op->regions[0], cell); /* what is summed may have been made outside of the sum */
     recall(r, cell);
     for (int i = 0; i < t->inner->nresults; i++) {
       LLVMValueRef x = vector_value(b, r->yields[i]);
       b->unit->lanes = t->vector->lanes;
-      LLVMValueRef sum = reduction_step(b, OUT_SUM, k, load(t, k, t->sums[i][cell]), x);
+      LLVMValueRef sum = reduction_step(b, OUT_SUM, k, tile_load(t, k, t->sums[i][cell]), x);
       b->unit->lanes = 0;
       LLVMBuildStore(b->at, sum, t->sums[i][cell]);
     }
@@ -138,14 +134,14 @@ static void lower_steps(Tiles *t, int level) {
 static LLVMValueRef zero_if_sums_finite(Tiles *t) {
   LLVMValueRef all = NULL;
   for (int i = 0; i < t->inner->nresults; i++)
-    for (int cell = 0; cell < ncells(t); cell++) {
-      LLVMValueRef zero = zero_if_finite(t->body, load(t, kind_of_sums(t), t->sums[i][cell]));
+    for (int cell = 0; cell < tile_ncells(t); cell++) {
+      LLVMValueRef zero = zero_if_finite(t->body, tile_load(t, tile_kind(t), t->sums[i][cell]));
       all = all ? LLVMBuildFAdd(t->body->at, all, zero, "") : zero;
     }
   return all;
 }
 
-static void lower_steps_loosely(Tiles *t) {
+void tile_steps(Tiles *t) {
   Body *b = t->body;
   const bool loose = has_loose_products(b, t->inner), around = b->loose_zeros;
   b->loose_zeros = loose || around;
@@ -154,7 +150,7 @@ static void lower_steps_loosely(Tiles *t) {
 }
 
 /* Steps with loose products have been done: once more without them where need be. */
-static void mend_sums(Tiles *t) {
+void tile_mend(Tiles *t) {
   Body *b = t->body;
   if (!has_loose_products(b, t->inner))
     return;
@@ -169,7 +165,7 @@ static void mend_sums(Tiles *t) {
 }
 
 /* ---- tiles */
-static void enter_tile(Tiles *t, int rows, int panels, LLVMValueRef row, LLVMValueRef column) {
+void tile_enter(Tiles *t, int rows, int panels, LLVMValueRef row, LLVMValueRef column) {
   Body *b = t->body;
   const Region *body = t->loop->op->regions[0];
   t->rows = rows;
@@ -228,29 +224,29 @@ static void leave_cell(Tiles *t, int cell) {
   }
 }
 
-static void leave_tile(Tiles *t) {
+void tile_leave(Tiles *t) {
   const Region *body = t->loop->op->regions[0];
   for (int i = 0; i < t->inner->nresults; i++)
-    for (int cell = 0; cell < ncells(t); cell++)
-      note_of(t->inner->results[i])->cells[cell] = load(t, kind_of_sums(t), t->sums[i][cell]);
+    for (int cell = 0; cell < tile_ncells(t); cell++)
+      note_of(t->inner->results[i])->cells[cell] = tile_load(t, tile_kind(t), t->sums[i][cell]);
   lower_cells(t, t->inner->next, NULL);
-  for (int cell = 0; cell < ncells(t); cell++) {
-    enter_cell(t, cell);
+  for (int cell = 0; cell < tile_ncells(t); cell++) {
+    tile_enter_cell(t, cell);
     recall(body, cell);
     leave_cell(t, cell);
   }
 }
 
 static void whole_tile(Tiles *t, int rows, int panels, LLVMValueRef row, LLVMValueRef column) {
-  enter_tile(t, rows, panels, row, column);
+  tile_enter(t, rows, panels, row, column);
   begin_sums(t);
-  lower_steps_loosely(t);
-  mend_sums(t);
-  leave_tile(t);
+  tile_steps(t);
+  tile_mend(t);
+  tile_leave(t);
 }
 
 /* How many steps of `width` are taken over n, and from where on there is a rest. */
-static LLVMValueRef steps_over(const Tiles *t, LLVMValueRef n, int width, LLVMValueRef *rest) {
+LLVMValueRef tile_count(const Tiles *t, LLVMValueRef n, int width, LLVMValueRef *rest) {
   Body *b = t->body;
   LLVMValueRef w = const_i64(b->unit, width), zero = const_i64(b->unit, 0);
   if (t->again) {
@@ -264,7 +260,7 @@ static LLVMValueRef steps_over(const Tiles *t, LLVMValueRef n, int width, LLVMVa
 }
 
 /* Where a step begins; `fresh`: from where on it does what has not been done, if that may be later. */
-static LLVMValueRef step_at(const Tiles *t, LLVMValueRef step, int width, LLVMValueRef n, LLVMValueRef *fresh) {
+LLVMValueRef tile_at(const Tiles *t, LLVMValueRef step, int width, LLVMValueRef n, LLVMValueRef *fresh) {
   Body *b = t->body;
   LLVMValueRef at = LLVMBuildNSWMul(b->at, step, const_i64(b->unit, width), "");
   *fresh = t->again ? at : NULL;
@@ -276,8 +272,8 @@ static void rows_of_column(Tiles *t, LLVMValueRef nrows, LLVMValueRef column) {
   LLVMValueRef rest;
   const int rows = ROWS / t->inner->nresults;
   CountedLoop l;
-  counted_begin(b, &l, steps_over(t, nrows, rows, &rest), "tiles");
-  LLVMValueRef row = step_at(t, l.index, rows, nrows, &t->new_row);
+  counted_begin(b, &l, tile_count(t, nrows, rows, &rest), "tiles");
+  LLVMValueRef row = tile_at(t, l.index, rows, nrows, &t->new_row);
   whole_tile(t, rows, 1, row, column);
   counted_end(b, &l);
   t->new_row = NULL;
@@ -289,169 +285,14 @@ static void rows_of_column(Tiles *t, LLVMValueRef nrows, LLVMValueRef column) {
   counted_end(b, &l);
 }
 
-/* ---- with panels */
-static void lower_for_all_rows(Body *b, const Op *from, const Op *end) {
-  for (const Op *op = from; op != end; op = op->next)
-    if (!note_of(op->results[0])->by_row)
-      lower_ops_until(b, op, op->next);
-}
-
-static void fill_panel(Tiles *t, LLVMValueRef column) {
-  Body *b = t->body;
-  const Region *r = t->inner->regions[0];
-  const Kind k = t->packed->results[0]->type.kind;
-  LLVMValueRef panel = t->panel;
-  CountedLoop l;
-  t->panel = NULL;
-  t->rows = t->panels = 1;
-  t->column_at[0] = column;
-  t->row_at[0] = const_i64(b->unit, 0);
-  counted_begin(b, &l, t->panel_end, "pack");
-  l.start = t->panel_first;
-  set_value(r->params[0], l.index);
-  enter_cell(t, 0);
-  lower_for_all_rows(b, t->loop->op->regions[0]->first, t->inner);
-  lower_for_all_rows(b, r->first, t->packed->next);
-  LLVMValueRef step = LLVMBuildNSWSub(b->at, l.index, t->panel_first, "");
-  LLVMValueRef at = LLVMBuildInBoundsGEP2(b->at, vector_of(t, k), panel, &step, 1, "");
-  LLVMBuildStore(b->at, value_code(b, t->packed->results[0]), at);
-  counted_end(b, &l);
-  t->panel = panel;
-}
-
-static LLVMValueRef waiting_sum(Tiles *t, LLVMValueRef tile, int sum, int cell) {
-  Body *b = t->body;
-  const int each = t->inner->nresults * ncells(t), number = sum * ncells(t) + cell;
-  LLVMValueRef at = LLVMBuildNSWMul(b->at, tile, const_i64(b->unit, each), "");
-  at = LLVMBuildNSWAdd(b->at, at, const_i64(b->unit, number), "");
-  return LLVMBuildInBoundsGEP2(b->at, vector_of(t, kind_of_sums(t)), t->waiting, &at, 1, "");
-}
-
-static void move_sums(Tiles *t, LLVMValueRef tile, bool back) {
-  for (int i = 0; i < t->inner->nresults; i++)
-    for (int cell = 0; cell < ncells(t); cell++) {
-      LLVMValueRef waits = waiting_sum(t, tile, i, cell), sum = t->sums[i][cell];
-      LLVMBuildStore(t->body->at, load(t, kind_of_sums(t), back ? waits : sum), back ? sum : waits);
-    }
-}
-
-/* Tiles from `first` on, and vectors of columns, with sums that wait. */
-typedef struct Block {
-  LLVMValueRef first, ntiles, nrows;
-  LLVMValueRef first_column, nvectors, ncolumns;
-} Block;
-
-static LLVMValueRef enter_waiting_tile(Tiles *t, const Block *block, LLVMValueRef tile, LLVMValueRef column) {
-  Body *b = t->body;
-  const int rows = ROWS / t->inner->nresults;
-  LLVMValueRef number = LLVMBuildNSWAdd(b->at, block->first, tile, "");
-  LLVMValueRef row = step_at(t, number, rows, block->nrows, &t->new_row);
-  enter_tile(t, rows, 1, row, column);
-  return row;
-}
-
-static LLVMValueRef column_of(Tiles *t, const Block *block, LLVMValueRef vector) {
-  LLVMValueRef number = LLVMBuildNSWAdd(t->body->at, block->first_column, vector, "");
-  return step_at(t, number, t->vector->lanes, block->ncolumns, &t->new_column);
-}
-
-static LLVMValueRef waiting_tile(Tiles *t, LLVMValueRef vector, LLVMValueRef tile) {
-  Body *b = t->body;
-  return LLVMBuildNSWAdd(b->at, LLVMBuildNSWMul(b->at, vector, const_i64(b->unit, BLOCK), ""), tile, "");
-}
-
-static void add_stretch(Tiles *t, const Block *block) {
-  Body *b = t->body;
-  CountedLoop vectors, tiles;
-  counted_begin(b, &vectors, block->nvectors, "vectors");
-  LLVMValueRef column = column_of(t, block, vectors.index);
-  fill_panel(t, column);
-  counted_begin(b, &tiles, block->ntiles, "tiles");
-  enter_waiting_tile(t, block, tiles.index, column);
-  LLVMValueRef waiting = waiting_tile(t, vectors.index, tiles.index);
-  move_sums(t, waiting, true);
-  lower_steps_loosely(t);
-  move_sums(t, waiting, false);
-  counted_end(b, &tiles);
-  counted_end(b, &vectors);
-}
-
-static void finish_block(Tiles *t, const Block *block) {
-  Body *b = t->body;
-  CountedLoop vectors, tiles;
-  counted_begin(b, &vectors, block->nvectors, "vectors");
-  LLVMValueRef column = column_of(t, block, vectors.index);
-  counted_begin(b, &tiles, block->ntiles, "tiles");
-  enter_waiting_tile(t, block, tiles.index, column);
-  move_sums(t, waiting_tile(t, vectors.index, tiles.index), true);
-  mend_sums(t);
-  leave_tile(t);
-  counted_end(b, &tiles);
-  counted_end(b, &vectors);
-}
-
-static void lower_block(Tiles *t, const Block *block) {
-  Body *b = t->body;
-  Unit *u = b->unit;
-  const int bytes = BLOCK * ROWS * (int)vector_bytes(t, kind_of_sums(t));
-  LLVMValueRef extent = extent_code(b, t->inner->at.loop->extents[0]);
-  LLVMValueRef up = LLVMBuildNSWAdd(b->at, extent, const_i64(u, STRETCH - 1), "");
-  CountedLoop l;
-  LLVMBuildMemSet(b->at, t->waiting, LLVMConstInt(u->i8, 0, false),
-                  LLVMBuildNSWMul(b->at, block->nvectors, const_i64(u, bytes), ""), WORK_ALIGNMENT);
-  counted_begin(b, &l, LLVMBuildUDiv(b->at, up, const_i64(u, STRETCH), ""), "stretch");
-  t->panel_first = LLVMBuildNSWMul(b->at, l.index, const_i64(u, STRETCH), "");
-  t->panel_end = smaller(b, extent, LLVMBuildNSWAdd(b->at, t->panel_first, const_i64(u, STRETCH), ""));
-  add_stretch(t, block);
-  counted_end(b, &l);
-  finish_block(t, block);
-}
-
-/* A loop over groups of `size`: where one begins, and how many are in it. */
-static LLVMValueRef group_begin(Body *b, CountedLoop *l, LLVMValueRef n, int size, LLVMValueRef *count) {
-  LLVMValueRef width = const_i64(b->unit, size), up = LLVMBuildNSWAdd(b->at, n, const_i64(b->unit, size - 1), "");
-  counted_begin(b, l, LLVMBuildUDiv(b->at, up, width, ""), "group");
-  LLVMValueRef first = LLVMBuildNSWMul(b->at, l->index, width, "");
-  *count = smaller(b, width, LLVMBuildNSWSub(b->at, n, first, ""));
-  return first;
-}
-
-/* In the frame, once for all loops of the function. */
-static void find_memory(Tiles *t) {
-  Body *b = t->body;
-  const int64_t widest = 2 * b->unit->vector_bits / 8;
-  if (!b->tile_panel) {
-    b->tile_panel = entry_alloca(b, b->unit->i8, STRETCH * widest, WORK_ALIGNMENT, SCRATCH);
-    b->tile_sums = entry_alloca(b, b->unit->i8, BLOCK * ROWS * GROUP * widest, WORK_ALIGNMENT, SCRATCH);
-  }
-  t->panel = b->tile_panel;
-  t->waiting = b->tile_sums;
-}
-
-/* The columns of `nvectors` vectors. */
-static void lower_groups(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns, LLVMValueRef nvectors) {
-  Body *b = t->body;
-  LLVMValueRef rest, ntiles = steps_over(t, nrows, ROWS / t->inner->nresults, &rest);
-  Block block = {.nrows = nrows, .ncolumns = ncolumns};
-  CountedLoop columns, tiles;
-  find_memory(t);
-  block.first_column = group_begin(b, &columns, nvectors, GROUP, &block.nvectors);
-  block.first = group_begin(b, &tiles, ntiles, BLOCK, &block.ntiles);
-  lower_block(t, &block);
-  counted_end(b, &tiles);
-  counted_end(b, &columns);
-  t->panel = NULL;
-  t->new_row = t->new_column = NULL;
-}
-
 /* ---- the loop */
 static void begin_frame(Tiles *t) {
   Body *b = t->body;
   const LoopInfo *info = t->loop->info;
-  const Kind k = kind_of_sums(t);
+  const Kind k = tile_kind(t);
   for (int i = 0; i < t->inner->nresults; i++)
     for (int cell = 0; cell < MAX_CELLS; cell++)
-      t->sums[i][cell] = entry_alloca(b, vector_of(t, k), 1, WORK_ALIGNMENT, "sum");
+      t->sums[i][cell] = entry_alloca(b, tile_vector(t, k), 1, WORK_ALIGNMENT, "sum");
   t->state = NEW_ARRAY(b->unit->arena, LLVMValueRef, info->nouts);
   for (int i = 0; i < info->nouts; i++) {
     if (t->loop->reduction[i] < 0)
@@ -495,7 +336,7 @@ static void lower_vectors(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns, L
   LLVMValueRef start = t->row ? const_i64(b->unit, 0) : lower_wide(t, ncolumns);
   counted_begin(b, &l, nvectors, "columns");
   l.start = start;
-  LLVMValueRef column = step_at(t, l.index, t->vector->lanes, ncolumns, &t->new_column);
+  LLVMValueRef column = tile_at(t, l.index, t->vector->lanes, ncolumns, &t->new_column);
   if (t->row)
     rows_of_column(t, nrows, column);
   else
@@ -504,11 +345,12 @@ static void lower_vectors(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns, L
   t->new_column = NULL;
 }
 
-static LLVMValueRef is_large(Tiles *t, LLVMValueRef nrows) {
-  Body *b = t->body;
-  LLVMValueRef extent = extent_code(b, t->inner->at.loop->extents[0]);
-  LLVMValueRef rows = LLVMBuildICmp(b->at, LLVMIntSGE, nrows, const_i64(b->unit, LARGE_ROWS), "");
-  return LLVMBuildAnd(b->at, rows, LLVMBuildICmp(b->at, LLVMIntSGE, extent, const_i64(b->unit, LARGE_EXTENT), ""), "");
+/* Tiles of whole vectors, as they are. */
+static void lower_small(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns, LLVMValueRef nvectors) {
+  if (t->apart)
+    lower_tile_panels(t, nrows, ncolumns, nvectors);
+  else
+    lower_vectors(t, nrows, ncolumns, nvectors);
 }
 
 /* Whole vectors of columns; where scalars have to go on. */
@@ -517,22 +359,25 @@ static LLVMValueRef lower_columns(Tiles *t, LLVMValueRef nrows, LLVMValueRef nco
   LLVMValueRef rest;
   if (t->apart || !t->single_rows)
     ncolumns = at_least(b, nrows, const_i64(b->unit, ROWS), ncolumns, const_i64(b->unit, 0));
-  LLVMValueRef nvectors = steps_over(t, ncolumns, t->vector->lanes, &rest);
-  if (t->apart) {
-    lower_groups(t, nrows, ncolumns, nvectors);
-  } else if (t->packed) {
-    LLVMBasicBlockRef large = new_block(b, "large"), small = new_block(b, "small"), after = new_block(b, "");
-    LLVMBuildCondBr(b->at, is_large(t, nrows), large, small);
-    begin_block(b, large);
-    lower_groups(t, nrows, ncolumns, nvectors);
-    LLVMBuildBr(b->at, after);
-    begin_block(b, small);
-    lower_vectors(t, nrows, ncolumns, nvectors);
-    LLVMBuildBr(b->at, after);
-    begin_block(b, after);
-  } else {
-    lower_vectors(t, nrows, ncolumns, nvectors);
+  LLVMValueRef nvectors = tile_count(t, ncolumns, t->vector->lanes, &rest);
+  if (!t->product.left) {
+    lower_small(t, nrows, ncolumns, nvectors);
+    return rest;
   }
+  LLVMValueRef large = product_is_large(t, nrows, ncolumns);
+  if (!large) {
+    lower_product(t, nrows, ncolumns, nvectors);
+    return rest;
+  }
+  LLVMBasicBlockRef blocks = new_block(b, "large"), small = new_block(b, "small"), after = new_block(b, "");
+  LLVMBuildCondBr(b->at, large, blocks, small);
+  begin_block(b, blocks);
+  lower_product(t, nrows, ncolumns, nvectors);
+  LLVMBuildBr(b->at, after);
+  begin_block(b, small);
+  lower_small(t, nrows, ncolumns, nvectors);
+  LLVMBuildBr(b->at, after);
+  begin_block(b, after);
   return rest;
 }
 
@@ -540,9 +385,8 @@ static LLVMValueRef lower_columns(Tiles *t, LLVMValueRef nrows, LLVMValueRef nco
 static LLVMValueRef lower_narrow(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncolumns, LLVMValueRef rest) {
   Body *b = t->body;
   const int lanes = t->vector->lanes;
-  const Op *packed = t->packed;
-  if (!t->apart)
-    t->packed = NULL;
+  const Product product = t->product;
+  t->product.left = NULL;
   t->single_rows = !t->row;
   for (int half = lanes / 2; half >= 4; half /= 2) {
     LLVMValueRef wide = const_i64(b->unit, 2 * (int64_t)half), zero = const_i64(b->unit, 0);
@@ -554,7 +398,7 @@ static LLVMValueRef lower_narrow(Tiles *t, LLVMValueRef nrows, LLVMValueRef ncol
     rest = LLVMBuildAdd(b->at, rest, done, "");
   }
   t->vector->lanes = lanes;
-  t->packed = packed;
+  t->product = product;
   return rest;
 }
 

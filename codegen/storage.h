@@ -49,6 +49,7 @@ struct Place {
   int frame_bytes;      /* ROOM_FRAME */
   int lanes;            /* WORK: holds so many tensors, element by element: codegen/vector.h; 0: one */
   int most_bytes;       /* WORK: no more room is wanted, however large the tensors are; 0: as much as they are */
+  bool of_product;      /* WORK: room for a product of matrices of these rows, columns and steps: find_product.c */
   LLVMValueRef address; /* while code is made */
 };
 

@@ -33,9 +33,10 @@ struct VectorLoop {
   const Op *loop;
   int lanes;
   VEC(Panel) panels;
-  bool again;    /* an iteration can be done twice */
-  bool overlaps; /* the last vector begins early enough to be whole, and adds nothing for lanes that were done before;
-                    else what is left over runs in scalars.  For loops that run often, which may be short */
+  bool again;     /* an iteration can be done twice */
+  bool overlaps;  /* the last vector begins early enough to be whole, and adds nothing for lanes that were done before;
+                     else what is left over runs in scalars.  For loops that run often, which may be short */
+  Place *product; /* room for a product of matrices by blocks; NULL: it is none: codegen/lower_product.c */
   /* while its code is made */
   bool no_panels;     /* in the form for accumulators that are too large */
   LLVMValueRef first; /* the index of lane 0 */
@@ -52,6 +53,10 @@ bool vector_plan_along(FuncStorage *f, const Op *inner, int lanes);
 /* Notes on the updates from this one on that they write a tensor out, if they do. */
 void vector_find_written_out(Module *m, const Op *first);
 bool vector_is_varying(const Value *v);
+/* ---- find_product.c */
+/* Room for the copies that a product of matrices makes, if it is one and not known to be small. */
+void product_plan(FuncStorage *f, VectorLoop *v, int bits);
+int product_lanes(int bits, int each); /* in the processor's vectors, for numbers of so many bytes */
 /* ---- vector_panel.c */
 Panel *vector_panel(const VectorLoop *v, const Value *handle); /* NULL: none */
 int panel_lanes(const VectorLoop *v);

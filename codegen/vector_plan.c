@@ -431,6 +431,7 @@ static bool choose(FuncStorage *f, const Op *loop, int bits) {
   for (int i = 0; i < v->panels.n; i++)
     if (v->panels.at[i].place)
       vec_push(f->module->arena, f->places, v->panels.at[i].place);
+  product_plan(f, v, bits);
   op_note(loop)->vector = v;
   return true;
 }

@@ -175,12 +175,18 @@ static LLVMValueRef need_bytes(Sum *s, const Need *need) {
     }
     return LLVMBuildCall2(b->at, room_type(callee), room_code(callee), args, (unsigned)n, "");
   }
+  LLVMValueRef dims[3];
   for (int i = 0; i < need->rank; i++) {
     LLVMValueRef dim = const_i64(u, 0);
     for (int j = 0; j < need->dims[i].n; j++)
       dim = larger(b, dim, entry_polynomial(s, need->dims[i].choices[j]));
-    bytes = times(s, bytes, dim);
+    if (need->kind == NEED_PRODUCT)
+      dims[i] = dim;
+    else
+      bytes = times(s, bytes, dim);
   }
+  if (need->kind == NEED_PRODUCT)
+    return product_bytes(b, need->element_bytes, dims);
   if (need->most_bytes)
     bytes = at_most(b, bytes, need->most_bytes); /* an overflow on the way is reported all the same */
   for (int i = 0; i < need->parts.n; i++) {

@@ -182,7 +182,7 @@ static Need *new_need(Module *m, NeedKind kind) {
 
 static Need *need_of_place(Module *m, const Place *place) {
   const Type t = place->type;
-  Need *need = new_need(m, NEED_TENSOR);
+  Need *need = new_need(m, place->of_product ? NEED_PRODUCT : NEED_TENSOR);
   need->element_bytes = kind_bytes(t.kind) * (place->lanes ? place->lanes : 1);
   need->most_bytes = place->most_bytes;
   need->rank = t.rank;
@@ -302,7 +302,7 @@ static void put_in_slot(Planner *p, Place *place, const Need *need) {
 
 static bool put_in_frame(Planner *p, Place *place) {
   int64_t count;
-  if (!size_is_const(place->count, &count) || count < 0 || count > FRAME_PLACE_BYTES)
+  if (place->of_product || !size_is_const(place->count, &count) || count < 0 || count > FRAME_PLACE_BYTES)
     return false;
   const int64_t each = kind_bytes(place->type.kind) * (place->lanes ? place->lanes : 1);
   const int64_t bytes = (count * each + WORK_ALIGNMENT - 1) / WORK_ALIGNMENT * WORK_ALIGNMENT;

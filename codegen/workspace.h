@@ -13,7 +13,7 @@
 enum { WORK_ALIGNMENT = 64 };
 
 typedef struct Need Need;
-typedef enum NeedKind { NEED_TENSOR, NEED_COUNT, NEED_SUM, NEED_MAX, NEED_CALL } NeedKind;
+typedef enum NeedKind { NEED_TENSOR, NEED_PRODUCT, NEED_COUNT, NEED_SUM, NEED_MAX, NEED_CALL } NeedKind;
 
 /* The largest of some sizes known at entry, and of 0. */
 typedef struct Bound {
@@ -21,7 +21,8 @@ typedef struct Bound {
   int n;
 } Bound;
 
-/* A number of bytes; or, with COUNT in the place of TENSOR, of whatever is counted: these are not rounded up. */
+/* A number of bytes; for a PRODUCT as product_bytes() gives it for the rows, columns and steps in dims.  Or, with COUNT
+   in the place of TENSOR, of whatever is counted: these are not rounded up. */
 struct Need {
   NeedKind kind;
   int element_bytes; /* TENSOR, COUNT */
