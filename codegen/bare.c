@@ -4,9 +4,10 @@
    differs from it only by being NaN there, or by the sign of a zero.  So an export calls a version of its function that
    has plain ones, and the function as it is written where a result of that comes out NaN.
 
-   A value "differs at most by NaN" if it is NaN or, but for the sign of a zero, what it would be by the rule.  Plain
-   are those products and quotients from which nothing is made but values that differ at most by NaN: not a comparison,
-   nor what tells the zeros apart. */
+   A value "differs at most by NaN" if it is NaN or, but for rounding and the sign of a zero, what it would be by the
+   rule.  Plain are those products and quotients from which nothing is made but values that differ at most by NaN: not a
+   comparison, nor what tells the zeros apart.  A plain quotient is a product with the reciprocal of the divisor, and
+   NaN where that overflows. */
 #include "codegen/body.h"
 #include "ir/build.h"
 

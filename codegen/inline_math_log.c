@@ -1,8 +1,8 @@
 /* Logarithms: log, log2, log10, log1p, and softplus.
 
    x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2); with s = f / (2 + f)
-       log(1 + f) = 2 s + s R(s^2) = f - (f^2 / 2 - s (f^2 / 2 + R(s^2))),
-   of which the last form errs least, f being exact (Sun's fdlibm has it). */
+       log(1 + f) = 2 s + s R(s^2) = f - f^2 / 2 + s (f^2 / 2 + R(s^2)),
+   of which the last form errs little, f being exact. */
 #include "codegen/inline_math_code.h"
 #include <math.h>
 
@@ -48,22 +48,32 @@ static Real fraction(const MathCode *c, Real x, Real *k_more, double *more) {
   return real_of(c, bits_add(c, bits_and(c, moved, pattern(c, f->fraction)), pattern(c, root_half)));
 }
 
-/* log(1 + f) = f - rest; `more` is added to the logarithm where it is smallest. */
-static Real log_rest(const MathCode *c, Real f, Real more) {
-  Real s = quotient(c, f, add(c, f, number(c, 2))), z = mul(c, s, s),
-       half_square = mul(c, mul(c, number(c, 0.5), f), f);
+/* What log(1 + f) is beside f - f^2 / 2, `under` being 2 + f; `more` is added where it is smallest.  Little waits for
+ * the quotient. */
+static Real log_tail(const MathCode *c, Real f, Real under, Real half_square, Real more) {
+  Real s = quotient(c, f, under), z = mul(c, s, s);
   const Polynomial rest = constants_of(c)->rest;
   Real factor = rest.n > 3 ? evaluate_tree(c, rest, z) : evaluate(c, rest, z); /* as deep, and shorter */
-  Real sum = mul_add(c, z, factor, half_square);
-  return sub(c, half_square, mul_add(c, s, sum, more));
+  return mul_add(c, mul(c, s, z), factor, mul_add(c, s, half_square, more));
+}
+
+/* log(1 + f) = f - rest, to the last digit. */
+static Real log_rest(const MathCode *c, Real f, Real more) {
+  Real half_square = mul(c, mul(c, number(c, 0.5), f), f);
+  return sub(c, half_square, log_tail(c, f, add(c, f, number(c, 2)), half_square, more));
+}
+
+static Real log_sum_over(const MathCode *c, Real k, Real f, Real under, Real low) {
+  const LogConstants *constant = constants_of(c);
+  Real more = mul(c, k, number(c, constant->ln2_low)), half = mul(c, number(c, 0.5), f);
+  if (low)
+    more = add(c, more, low);
+  Real first = mul_add(c, negated(c, half), f, f), tail = log_tail(c, f, under, mul(c, half, f), more);
+  return add(c, mul_add(c, k, number(c, constant->ln2_high), first), tail);
 }
 
 Real log_sum(const MathCode *c, Real k, Real f, Real low) {
-  const LogConstants *constant = constants_of(c);
-  Real more = mul(c, k, number(c, constant->ln2_low));
-  if (low)
-    more = add(c, more, low);
-  return mul_add(c, k, number(c, constant->ln2_high), sub(c, f, log_rest(c, f, more)));
+  return log_sum_over(c, k, f, add(c, f, number(c, 2)), low);
 }
 
 Real split_number(const MathCode *c, Real x, Real *f) {
@@ -97,9 +107,12 @@ Real with_log_limits(const MathCode *c, Real x, Real inside) {
 
 Real math_log(MathCode *c, const Real *x) {
   if (c->branches) {
-    Real operands[] = {x[0]}, fast_f, fast_k = split_normal(c, x[0], &fast_f);
+    double more;
+    Real operands[] = {x[0]}, k_more, one = number(c, 1), one_f = fraction(c, x[0], &k_more, &more);
     Flag rare = LLVMBuildNot(c->at, is_normal(c, x[0]), "");
-    return rare_values(c, rare, 1, operands, log_sum(c, fast_k, fast_f, NULL));
+    /* 2 + f is exact in either way where it is, and rounded alike. */
+    Real log = log_sum_over(c, sub(c, k_more, number(c, more)), sub(c, one_f, one), add(c, one_f, one), NULL);
+    return rare_values(c, rare, 1, operands, log);
   }
   Real f, k = split_number(c, x[0], &f);
   return with_log_limits(c, x[0], log_sum(c, k, f, NULL));

@@ -63,7 +63,10 @@ static void lower_acc_add(Body *b, const Op *op) {
     return;
   }
   const Value *of = acc->type.rank ? acc : NULL;
-  LLVMValueRef sum = arithmetic(b, OP_ADD, k, load_element(b, k, to, of), value_code(b, v), b->unit->fast_reduce);
+  /* The sign of a zero has been given up there: 0 + x is x. */
+  const LLVMFastMathFlags signless = b->bare_zeros && note_of(v)->tainted ? LLVMFastMathNoSignedZeros : 0;
+  LLVMValueRef sum =
+      arithmetic(b, OP_ADD, k, load_element(b, k, to, of), value_code(b, v), b->unit->fast_reduce | signless);
   store_element(b, k, sum, to, of);
 }
 

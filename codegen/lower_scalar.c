@@ -122,6 +122,17 @@ static LLVMValueRef loose_quotient(Body *b, const Op *op, Kind k, LLVMValueRef *
   return arithmetic(b, OP_MUL, k, x[0], arithmetic(b, OP_DIV, k, one, x[1], b->unit->fast), b->unit->fast);
 }
 
+/* A product with the reciprocal, which in derivatives is known early; NaN where that overflows. */
+static LLVMValueRef bare_quotient(Body *b, Kind k, LLVMValueRef x, LLVMValueRef y) {
+  if (b->unit->module->strict)
+    return arithmetic(b, OP_DIV, k, x, y, b->unit->fast);
+  LLVMValueRef inverse = arithmetic(b, OP_DIV, k, LLVMConstReal(type_of_kind(b->unit, k), 1), y, b->unit->fast);
+  LLVMValueRef zero = LLVMBuildFMul(b->at, inverse, zero_of(b, k), ""), good = LLVMBuildFAdd(b->at, inverse, zero, "");
+  LLVMSetFastMathFlags(zero, LLVMFastMathAllowContract);
+  LLVMSetFastMathFlags(good, LLVMFastMathAllowContract);
+  return arithmetic(b, OP_MUL, k, x, good, b->unit->fast);
+}
+
 static LLVMValueRef quotient_unless_zero(Body *b, Kind k, LLVMValueRef x, LLVMValueRef y) {
   LLVMValueRef zero = zero_of(b, k), none = LLVMBuildFCmp(b->at, LLVMRealOEQ, x, zero, "");
   return LLVMBuildSelect(b->at, none, zero, arithmetic(b, OP_DIV, k, x, y, b->unit->fast), "");
@@ -211,7 +222,7 @@ LLVMValueRef scalar_code(Body *b, const Op *op, LLVMValueRef *x) {
     if (b->loose_zeros && note_of(op->results[0])->loose)
       return loose_quotient(b, op, k, x);
     if (b->bare_zeros && note_of(op->results[0])->bare)
-      return arithmetic(b, OP_DIV, k, x[0], x[1], b->unit->fast);
+      return bare_quotient(b, k, x[0], x[1]);
     return quotient_unless_zero(b, k, x[0], x[1]);
   case OP_ATTACH: return x[0];
   case OP_SELECT: return LLVMBuildSelect(b->at, x[0], x[1], x[2], "");

@@ -15,7 +15,12 @@ static int lanes(const Body *b) {
 }
 
 static LLVMValueRef call_inline(Body *b, LLVMValueRef f, int nargs, LLVMValueRef *x) {
-  return f ? LLVMBuildCall2(b->at, LLVMGlobalGetValueType(f), f, x, (unsigned)nargs, "") : NULL;
+  if (!f)
+    return NULL;
+  LLVMValueRef call = LLVMBuildCall2(b->at, LLVMGlobalGetValueType(f), f, x, (unsigned)nargs, "");
+  if (b->bare_zeros)
+    LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, attribute(b->unit, "alwaysinline", 0));
+  return call;
 }
 
 /* Few multiplications where they err less than 2.5 units in the last place and cannot leave the range on the way; some

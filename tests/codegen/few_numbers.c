@@ -66,7 +66,16 @@ static void test_larger(void) {
   free(work);
 }
 
+/* A quotient of two numbers of which neither has a reciprocal. */
+static void test_reciprocals(void) {
+  double value, d_x, d_y;
+  EXPECT(quotient_back(3, 4, 2, &value, &d_x, &d_y) == GRADC_OK && d_x == 0.5 && d_y == -0.375);
+  EXPECT(quotient_back(0x1p-1060, 0x1p-1060, 0x1p-1061, &value, &d_x, &d_y) == GRADC_OK);
+  EXPECT(value == 1 && d_x == 0.5 && d_y == -0.5);
+}
+
 int main(void) {
+  test_reciprocals();
   test_outputs();
   test_added();
   test_zeros();
