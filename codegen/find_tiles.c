@@ -74,7 +74,7 @@ static void look_at_row(Value *v, void *arg) {
 /* What differs between rows. */
 static void mark_rows(const Tiles *t, const Region *r) {
   for (int i = 0; i < r->nparams; i++)
-    note_of(r->params[i])->by_row = r->params[i] == t->row;
+    note_of(r->params[i])->by_row = t->row && r->params[i] == t->row;
   for (const Op *op = r->first; op; op = op->next) {
     bool by_row = op == t->inner;
     for (int i = 0; i < op->noperands; i++)
