@@ -160,6 +160,8 @@ LLVMValueRef any_result_is_nan(Body *b, int i, LLVMValueRef result);
 LLVMValueRef size_code(Body *b, const Size *s);
 /* The same, wherever a quotient in it might be by zero, which is checked. */
 LLVMValueRef size_code_checked(Body *b, const Size *s);
+/* kind: ATOM_MIN or ATOM_MAX. */
+LLVMValueRef lesser_or_greater(Body *b, AtomKind kind, LLVMValueRef x, LLVMValueRef y);
 LLVMValueRef extent_code(Body *b, const Size *s); /* not below 0 */
 LLVMValueRef count_code(Body *b, Type t);
 LLVMValueRef bytes_code(Body *b, Type t);

@@ -67,8 +67,21 @@ static LLVMValueRef floor_quotient(Body *b, const Size *num, const Size *den) {
   return LLVMBuildSub(at, quotient, down, "");
 }
 
+LLVMValueRef lesser_or_greater(Body *b, AtomKind kind, LLVMValueRef x, LLVMValueRef y) {
+  LLVMValueRef args[] = {x, y};
+  return call_intrinsic(b, kind == ATOM_MIN ? "llvm.smin" : "llvm.smax", 1, &b->unit->i64, 2, args);
+}
+
+static LLVMValueRef value_as_size(Body *b, const Value *v) {
+  LLVMValueRef code = value_code(b, v);
+  return v->type.kind == KIND_I64 ? code : LLVMBuildSExt(b->at, code, b->unit->i64, "");
+}
+
 static LLVMValueRef atom_code(Body *b, const Atom *a) {
-  return a->value ? value_code(b, a->value) : floor_quotient(b, a->num, a->den);
+  if (a->value)
+    return value_as_size(b, a->value);
+  return a->kind == ATOM_QUOTIENT ? floor_quotient(b, a->num, a->den)
+                                  : lesser_or_greater(b, a->kind, size_code(b, a->num), size_code(b, a->den));
 }
 
 static LLVMValueRef polynomial(Body *b, const Size *s) {
@@ -101,7 +114,7 @@ LLVMValueRef size_code(Body *b, const Size *s) {
     return const_i64(b->unit, INT64_MAX);
   if (s->nterms == 1 && s->terms[0].coefficient == 1 && s->terms[0].npowers == 1 &&
       s->terms[0].powers[0].exponent == 1 && s->terms[0].powers[0].atom->value)
-    return value_code(b, s->terms[0].powers[0].atom->value);
+    return value_as_size(b, s->terms[0].powers[0].atom->value);
   if (!over_params(s))
     return polynomial(b, s);
   LLVMValueRef *known = cached(b, s);
@@ -122,7 +135,7 @@ static void check_quotients(Body *b, const Size *s) {
         continue;
       check_quotients(b, a->num);
       check_quotients(b, a->den);
-      if (!size_is_const(a->den, NULL))
+      if (a->kind == ATOM_QUOTIENT && !size_is_const(a->den, NULL))
         fail_if(b, LLVMBuildICmp(b->at, LLVMIntEQ, size_code(b, a->den), const_i64(b->unit, 0), ""), STATUS_BAD_SIZE,
                 "a size is divided by zero");
     }

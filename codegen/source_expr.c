@@ -58,6 +58,8 @@ static const char *size_sum(SourceWriter *s, const Size *size);
 static const char *atom_text(SourceWriter *s, const Atom *a) {
   if (a->value)
     return size_name(a->value, s);
+  if (a->kind != ATOM_QUOTIENT)
+    return printed(s, a->kind == ATOM_MIN ? "min(%s, %s)" : "max(%s, %s)", size_sum(s, a->num), size_sum(s, a->den));
   s->needs_floor_div = true;
   return printed(s, "floor_div(%s, %s)", size_sum(s, a->num), size_sum(s, a->den));
 }

@@ -16,8 +16,19 @@ static void look_exact(Value *v, void *arg) {
   e->exact = e->exact && is_size_param(v);
 }
 
+/* A type of the language has no min and max. */
+static bool has_lesser(const Size *size) {
+  for (int i = 0; i < size->nterms; i++)
+    for (int j = 0; j < size->terms[i].npowers; j++) {
+      const Atom *a = size->terms[i].powers[j].atom;
+      if (!a->value && (a->kind != ATOM_QUOTIENT || has_lesser(a->num) || has_lesser(a->den)))
+        return true;
+    }
+  return false;
+}
+
 static bool is_exact(const Size *size) {
-  Exactness e = {.exact = !size->overflow};
+  Exactness e = {.exact = !size->overflow && !has_lesser(size)};
   size_values(size, look_exact, &e);
   return e.exact;
 }
@@ -78,13 +89,17 @@ static const Size *bound_of_atom(Module *m, const Atom *a, int depth) {
     return bound_of_value(m, a->value, depth);
   const Size *num = bound_of_size(m, a->num, depth), *least = size_sub(m, a->den, size_const(m, 1));
   int64_t c;
+  if (a->kind == ATOM_MAX)
+    return sum_of(m, num, bound_of_size(m, a->den, depth));
+  if (a->kind == ATOM_MIN)
+    return num ? num : bound_of_size(m, a->den, depth);
   if (!num || !size_nonnegative(m, least))
     return NULL;
   return size_is_const(a->den, &c) ? size_floordiv(m, num, a->den) : num;
 }
 
 static const Size *atom_size(Module *m, const Atom *a) {
-  return a->value ? size_atom(m, a->value) : size_floordiv(m, a->num, a->den);
+  return a->value ? size_atom(m, a->value) : size_atom_of(m, a, a->num, a->den);
 }
 
 /* One term: atoms of a product must not be negative, as two that are would make more of it. */

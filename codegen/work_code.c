@@ -88,9 +88,13 @@ static LLVMValueRef entry_polynomial(Sum *s, const Size *size);
 
 static LLVMValueRef entry_atom(Sum *s, const Atom *a) {
   Body *b = s->body;
-  if (a->value)
-    return entry_value(b, a->value);
+  if (a->value) {
+    LLVMValueRef code = entry_value(b, a->value);
+    return a->value->type.kind == KIND_I64 ? code : LLVMBuildSExt(b->at, code, b->unit->i64, "");
+  }
   LLVMValueRef n = entry_polynomial(s, a->num), d = entry_polynomial(s, a->den), zero = const_i64(b->unit, 0);
+  if (a->kind != ATOM_QUOTIENT)
+    return lesser_or_greater(b, a->kind, n, d);
   d = LLVMBuildSelect(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, d, zero, ""), const_i64(b->unit, 1), d, "");
   LLVMValueRef quotient = LLVMBuildSDiv(b->at, n, d, "");
   LLVMValueRef rest = LLVMBuildSRem(b->at, n, d, "");

@@ -20,8 +20,13 @@ static bool atom_of_args(const Func *f, const Atom *a, const Array *args, int64_
   if (a->value)
     return value_known(f, a->value, args, out);
   int64_t num, den;
-  if (!size_of_args(f, a->num, args, &num) || !size_of_args(f, a->den, args, &den) || den == 0 ||
-      (den == -1 && num == INT64_MIN))
+  if (!size_of_args(f, a->num, args, &num) || !size_of_args(f, a->den, args, &den))
+    return false;
+  if (a->kind != ATOM_QUOTIENT) {
+    *out = (num < den) == (a->kind == ATOM_MIN) ? num : den;
+    return true;
+  }
+  if (den == 0 || (den == -1 && num == INT64_MIN))
     return false;
   *out = num / den - (num % den != 0 && (num < 0) != (den < 0));
   return true;

@@ -160,7 +160,7 @@ Value *build_size(Builder *b, const Size *s) {
     return build_int(b, KIND_I64, c);
   if (!s->overflow && s->nterms == 1 && s->terms[0].coefficient == 1 && s->terms[0].npowers == 1 &&
       s->terms[0].powers[0].exponent == 1 && s->terms[0].powers[0].atom->value)
-    return s->terms[0].powers[0].atom->value;
+    return build_cast(b, KIND_I64, s->terms[0].powers[0].atom->value);
   Op *op = begin_op(b, OP_SIZE, 0, NULL, type_scalar(KIND_I64));
   op->at.size = s;
   return finish(b, op);

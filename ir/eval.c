@@ -166,6 +166,10 @@ static bool atom_value(Frame *frame, Range loc, const Atom *atom, int64_t *out) 
   int64_t num = 0, den = 0;
   if (!eval_size(frame, loc, atom->num, &num) || !eval_size(frame, loc, atom->den, &den))
     return false;
+  if (atom->kind != ATOM_QUOTIENT) {
+    *out = (num < den) == (atom->kind == ATOM_MIN) ? num : den;
+    return true;
+  }
   if (den == 0)
     return eval_fail(frame, loc, EVAL_BAD_SIZE, "a size is divided by zero");
   if (den == -1 && num == INT64_MIN)

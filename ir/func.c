@@ -82,7 +82,7 @@ static const Size *own_param(Value *v, void *arg) {
   if (v->def || v->region != s->base->body || v->index >= s->derived->body->nparams)
     return NULL;
   const Value *own = s->derived->body->params[v->index];
-  if (own->type.rank || own->type.kind != KIND_I64)
+  if (own->type.rank || !kind_is_int(own->type.kind))
     return NULL; /* the signatures differ */
   return size_atom(s->module, s->derived->body->params[v->index]);
 }

@@ -158,10 +158,19 @@ static const Size *parse_atom(IrParser *p) {
   }
   if (ir_accept_word(p, "overflow"))
     return size_floordiv(m, size_const(m, 0), size_const(m, 0));
+  const bool least = ir_accept_word(p, "min");
+  if (least || ir_accept_word(p, "max")) {
+    ir_expect_mark(p, '(');
+    const Size *a = parse_sum(p);
+    ir_expect_mark(p, ',');
+    const Size *b = parse_sum(p);
+    ir_expect_mark(p, ')');
+    return size_atom_of(m, &(Atom){.kind = least ? ATOM_MIN : ATOM_MAX}, a, b);
+  }
   if (p->token.kind == TOKEN_VALUE) {
     Value *v = ir_value(p);
-    if (v->is_acc || v->type.rank || v->type.kind != KIND_I64) {
-      ir_error(p, at, "a size is made of i64 scalars");
+    if (v->is_acc || v->type.rank || !kind_is_int(v->type.kind)) {
+      ir_error(p, at, "a size is made of integers");
       return size_const(m, 0);
     }
     return size_atom(m, v);

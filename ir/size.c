@@ -66,7 +66,7 @@ static int quotient_depth(const Size *s) {
 }
 
 static uint64_t atom_hash(const Atom *a) {
-  return a->value ? mix(3, a->value->uid) : mix(mix(5, a->num->hash), a->den->hash);
+  return a->value ? mix(3, a->value->uid) : mix(mix(5 + 2 * (uint64_t)a->kind, a->num->hash), a->den->hash);
 }
 
 static void grow_atoms(struct SizeTable *t) {
@@ -89,7 +89,7 @@ static const Atom *intern_atom(struct SizeTable *t, Atom a, int weight, int dept
   size_t at = atom_hash(&a) & (t->cap_atoms - 1);
   for (; t->atoms[at]; at = (at + 1) & (t->cap_atoms - 1)) {
     const Atom *b = &t->atoms[at]->atom;
-    if (b->value == a.value && b->num == a.num && b->den == a.den)
+    if (b->value == a.value && b->kind == a.kind && b->num == a.num && b->den == a.den)
       return b;
   }
   AtomNode *n = NEW(t->arena, AtomNode);
@@ -240,8 +240,8 @@ static const Size *size_of_atom(Module *m, const Atom *a) {
 }
 
 const Size *size_atom(Module *m, Value *v) {
-  if (v->type.rank || v->type.kind != KIND_I64)
-    internal_error("a size over a value that is not an i64 scalar");
+  if (v->type.rank || !kind_is_int(v->type.kind))
+    internal_error("a size over a value that is not an integer scalar");
   return size_of_atom(m, intern_atom(m->sizes, (Atom){.value = v}, 1, 0));
 }
 
@@ -376,12 +376,12 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a < 0 ? -a : a;
 }
 
-static const Size *quotient_atom(Module *m, const Size *num, const Size *den) {
+static const Size *atom_of_two(Module *m, AtomKind kind, const Size *num, const Size *den) {
   const int weight = 1 + size_weight(num) + size_weight(den);
   const int of_num = quotient_depth(num), of_den = quotient_depth(den), depth = 1 + (of_num > of_den ? of_num : of_den);
   if (weight > MAX_WEIGHT || depth > MAX_DEPTH)
     return m->sizes->overflow;
-  return size_of_atom(m, intern_atom(m->sizes, (Atom){.num = num, .den = den}, weight, depth));
+  return size_of_atom(m, intern_atom(m->sizes, (Atom){.kind = kind, .num = num, .den = den}, weight, depth));
 }
 
 /* floor(p / k) with p's coefficients in [0, k): divided through by their common factor with k, and with
@@ -406,10 +406,10 @@ static const Size *reduced_quotient(Module *m, const Size *p, int64_t k) {
   const Term *t = &p->terms[0];
   int64_t j, offset, product;
   if (p->nterms == 1 + (c != 0) && t->coefficient == 1 && t->npowers == 1 && t->powers[0].exponent == 1 &&
-      !t->powers[0].atom->value && size_is_const(t->powers[0].atom->den, &j) && mul_checked(k, j, &product) &&
-      mul_checked(c, j, &offset))
+      !t->powers[0].atom->value && t->powers[0].atom->kind == ATOM_QUOTIENT &&
+      size_is_const(t->powers[0].atom->den, &j) && mul_checked(k, j, &product) && mul_checked(c, j, &offset))
     return size_floordiv(m, size_add(m, t->powers[0].atom->num, size_const(m, offset)), size_const(m, product));
-  return quotient_atom(m, p, size_const(m, k));
+  return atom_of_two(m, ATOM_QUOTIENT, p, size_const(m, k));
 }
 
 const Size *size_floordiv(Module *m, const Size *a, const Size *b) {
@@ -418,7 +418,7 @@ const Size *size_floordiv(Module *m, const Size *a, const Size *b) {
   if (a->overflow || b->overflow || size_is(b, 0))
     return t->overflow;
   if (!size_is_const(b, &k))
-    return quotient_atom(m, a, b);
+    return atom_of_two(m, ATOM_QUOTIENT, a, b);
   if (k < 0)
     return size_floordiv(m, size_scale(m, a, -1), size_const(m, -k));
   if (k == 1)
@@ -437,4 +437,32 @@ const Size *size_floordiv(Module *m, const Size *a, const Size *b) {
   if (!npart)
     return outside;
   return size_add(m, outside, reduced_quotient(m, size_from_terms(m, npart, part), k));
+}
+
+/* ---- the lesser and the greater */
+/* What is seen without looking at where values come from, so that a size that is mapped to other values and back is the
+   same. */
+static const Size *lesser_or_greater(Module *m, AtomKind kind, const Size *a, const Size *b) {
+  int64_t d;
+  if (a->overflow || b->overflow)
+    return m->sizes->overflow;
+  if (size_is_const(size_sub(m, a, b), &d))
+    return (d < 0) == (kind == ATOM_MIN) ? a : b;
+  return atom_of_two(m, kind, a, b);
+}
+
+const Size *size_min(Module *m, const Size *a, const Size *b) {
+  if (size_nonnegative(m, size_sub(m, a, b)))
+    return b;
+  return size_nonnegative(m, size_sub(m, b, a)) ? a : lesser_or_greater(m, ATOM_MIN, a, b);
+}
+
+const Size *size_max(Module *m, const Size *a, const Size *b) {
+  if (size_nonnegative(m, size_sub(m, a, b)))
+    return a;
+  return size_nonnegative(m, size_sub(m, b, a)) ? b : lesser_or_greater(m, ATOM_MAX, a, b);
+}
+
+const Size *size_atom_of(Module *m, const Atom *like, const Size *num, const Size *den) {
+  return like->kind == ATOM_QUOTIENT ? size_floordiv(m, num, den) : lesser_or_greater(m, like->kind, num, den);
 }

@@ -1,16 +1,19 @@
 /* Sizes: interned polynomials with integer coefficients over atoms.
-   An atom is an i64 scalar Value or a floor quotient of two sizes.  Equal sizes are one pointer, after these normal
-   forms: terms sorted, coefficients not zero; floor(p / m) with m a positive constant has the coefficients of p reduced
-   into [0, m), the quotients moved out of it, so that d + d(d-1)/2 is d(d+1)/2; a value that is itself computed by add,
-   sub, mul, const, size, from sizes is expanded into its polynomial (size_of_value). Coefficients that leave int64
-   saturate to a size that equals nothing but itself and fails at run time as an overflow. */
+   An atom is an integer scalar Value, or the floor quotient, the lesser or the greater of two sizes.  Equal sizes are
+   one pointer, after these normal forms: terms sorted, coefficients not zero; floor(p / m) with m a positive constant
+   has the coefficients of p reduced into [0, m), the quotients moved out of it, so that d + d(d-1)/2 is d(d+1)/2; a
+   value that is itself computed by add, sub, mul, const, size, from sizes is expanded into its polynomial
+   (size_of_value). Coefficients that leave int64 saturate to a size that equals nothing but itself and fails at run
+   time as an overflow. */
 #ifndef GRADC_IR_SIZE_H
 #define GRADC_IR_SIZE_H
 #include "ir/ir.h"
 
+typedef enum AtomKind { ATOM_QUOTIENT, ATOM_MIN, ATOM_MAX } AtomKind;
 typedef struct Atom {
-  Value *value;          /* or NULL, and then */
-  const Size *num, *den; /* floor(num / den) */
+  Value *value; /* or NULL, and then */
+  AtomKind kind;
+  const Size *num, *den; /* floor(num / den), min(num, den) or max(num, den) */
   unsigned uid;          /* order of creation */
 } Atom;
 typedef struct Power {
@@ -38,7 +41,12 @@ const Size *size_sub(Module *m, const Size *a, const Size *b);
 const Size *size_mul(Module *m, const Size *a, const Size *b);
 const Size *size_scale(Module *m, const Size *a, int64_t k);
 const Size *size_floordiv(Module *m, const Size *a, const Size *b); /* b the constant 0: the overflow size */
-bool size_is_const(const Size *s, int64_t *value);                  /* value may be NULL */
+/* One of the two where it is seen which. */
+const Size *size_min(Module *m, const Size *a, const Size *b);
+const Size *size_max(Module *m, const Size *a, const Size *b);
+/* An atom that is made of two sizes, of two others. */
+const Size *size_atom_of(Module *m, const Atom *like, const Size *num, const Size *den);
+bool size_is_const(const Size *s, int64_t *value); /* value may be NULL */
 static inline bool size_is(const Size *s, int64_t c) {
   int64_t v;
   return size_is_const(s, &v) && v == c;

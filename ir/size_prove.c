@@ -2,7 +2,8 @@
    Known, at a place where all values of the size are in scope: size parameters and trip counts are >= 0; a loop index
    is in [0, extent); every loop around a value is being run, so each of its extents is >= 1; floor quotients lie within
    their bounds.  Steps, each of which replaces "s >= 0" by something that implies it:
-     1. a quotient by a constant is multiplied out; what rounding may lose is made up by s being an integer;
+     1. the lesser or greater of two is replaced by both, or by one where that says less; a quotient by a constant is
+   multiplied out; what rounding may lose is made up by s being an integer;
      2. the innermost index is replaced by an end of its range: the one that its coefficients' signs say, or both where
    s is linear or concave in it, and so is least at an end;
      3. atoms with a known least value are shifted to it; then coefficients >= 0 of atoms >= 0 are a proof;
@@ -46,6 +47,8 @@ static int nesting(const Value *v) {
 static bool atom_nonnegative(Proof *p, const Atom *a) {
   if (a->value)
     return value_nonnegative(a->value);
+  if (a->kind == ATOM_MAX)
+    return prove(p, a->num) || prove(p, a->den);
   return prove(p, a->num) && prove(p, a->den); /* a denominator of 0 ends the call */
 }
 
@@ -200,7 +203,7 @@ static const Size *multiply_out(Proof *p, const Atom *q, const Size *s) {
   Module *m = p->module;
   Coefficients c;
   int64_t k, residue;
-  if (!size_is_const(q->den, &k) || !split_by(m, s, q, &c) || c.degree != 1)
+  if (q->kind != ATOM_QUOTIENT || !size_is_const(q->den, &k) || !split_by(m, s, q, &c) || c.degree != 1)
     return NULL;
   if (!constant_residue(q->num, k, &residue)) {
     if (prove(p, c.of[1]))
@@ -213,6 +216,21 @@ static const Size *multiply_out(Proof *p, const Atom *q, const Size *s) {
   const Size *least =
       size_add(m, size_mul(m, c.of[1], size_sub(m, q->num, size_const(m, residue))), size_scale(m, c.of[0], k));
   return size_add(m, least, size_const(m, k - 1)); /* s is an integer: k s > -k will do */
+}
+
+/* The lesser or greater of two is one of them; where s falls with the lesser, or rises with the greater, either will
+   do. */
+static bool prove_either(Proof *p, const Atom *a, const Size *s, bool *tried) {
+  Module *m = p->module;
+  Coefficients c;
+  if (a->kind == ATOM_QUOTIENT || !split_by(m, s, a, &c) || c.degree != 1)
+    return false;
+  *tried = true;
+  const Size *slope = size_scale(m, c.of[1], a->kind == ATOM_MAX ? 1 : -1);
+  const bool one = prove(p, evaluate(m, &c, a->num));
+  if (one && prove(p, slope))
+    return true;
+  return prove(p, evaluate(m, &c, a->den)) && (one || prove(p, slope));
 }
 
 static const Atom *find_quotient(const Size *s, int nth) {
@@ -352,6 +370,11 @@ static bool prove(Proof *p, const Size *s) {
   size_values(s, note_loops, p);
   const Atom *q;
   for (int i = 0; (q = find_quotient(s, i)) && i < 4; i++) {
+    bool tried = false;
+    if (prove_either(p, q, s, &tried))
+      return true;
+    if (tried)
+      continue;
     const Size *t = multiply_out(p, q, s);
     if (t)
       return prove(p, t);

@@ -10,7 +10,7 @@
 /* ---- a polynomial with its terms in the order of writing */
 typedef struct Factor {
   const char *text; /* of the atom */
-  unsigned order;   /* of a value; quotients come after all values, by their text */
+  unsigned order;   /* of a value; other atoms come after all values, by their text */
   bool is_value;
   int exponent;
 } Factor;
@@ -65,8 +65,16 @@ static void write_operand(const Writer *w, Text *out, const Size *s) {
   text_add(out, bare ? "" : ")");
 }
 
-static const char *quotient_text(const Writer *w, const Atom *a) {
+static const char *two_text(const Writer *w, const Atom *a) {
   Text t = {.arena = w->arena};
+  if (a->kind != ATOM_QUOTIENT) {
+    text_add(&t, a->kind == ATOM_MIN ? "min(" : "max(");
+    write_size(w, &t, a->num);
+    text_add(&t, ", ");
+    write_size(w, &t, a->den);
+    text_add(&t, ")");
+    return text_end(&t);
+  }
   text_add(&t, "(");
   write_quotient(w, &t, a->num, a->den);
   text_add(&t, ")");
@@ -78,7 +86,7 @@ static Product product_of(const Writer *w, const Term *t) {
   for (int i = 0; i < t->npowers; i++) {
     const Atom *a = t->powers[i].atom;
     Factor f = {.exponent = t->powers[i].exponent, .is_value = a->value != NULL};
-    f.text = a->value ? w->names->name(a->value, w->names->arg) : quotient_text(w, a);
+    f.text = a->value ? w->names->name(a->value, w->names->arg) : two_text(w, a);
     f.order = a->value ? w->names->order(a->value, w->names->arg) : 0;
     p.degree += f.exponent;
     int at = i;
@@ -163,11 +171,15 @@ static void write_polynomial(const Writer *w, Text *out, const Size *s) {
   text_add(out, common.n ? ")" : "");
 }
 
+static bool is_quotient(const Atom *a) {
+  return !a->value && a->kind == ATOM_QUOTIENT;
+}
+
 static int count_quotients(const Size *s) {
   int n = 0;
   for (int i = 0; i < s->nterms; i++)
     for (int j = 0; j < s->terms[i].npowers; j++)
-      n += !s->terms[i].powers[j].atom->value;
+      n += is_quotient(s->terms[i].powers[j].atom);
   return n;
 }
 
@@ -177,7 +189,7 @@ static const Size *as_quotient(const Writer *w, const Size *s, const Size **den)
   const Term *t = s->terms;
   if (count_quotients(s) != 1)
     return NULL;
-  while (!t->npowers || t->powers[t->npowers - 1].atom->value)
+  while (!t->npowers || !is_quotient(t->powers[t->npowers - 1].atom))
     if (++t == s->terms + s->nterms)
       return NULL; /* it is not its term's last power */
   if (t->coefficient != 1 || t->npowers != 1 || t->powers[0].exponent != 1)

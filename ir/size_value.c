@@ -69,7 +69,7 @@ const Size *size_of_value(Module *m, Value *v) {
 /* ---- replacing values */
 static const Size *map_atom(Module *m, const Atom *a, SizeMap *map, void *arg) {
   if (!a->value)
-    return size_floordiv(m, size_map(m, a->num, map, arg), size_map(m, a->den, map, arg));
+    return size_atom_of(m, a, size_map(m, a->num, map, arg), size_map(m, a->den, map, arg));
   const Size *s = map(a->value, arg);
   return s ? s : size_atom(m, a->value);
 }

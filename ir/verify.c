@@ -55,7 +55,7 @@ static void use_in_size(Value *x, void *arg) {
   SizeUse *u = arg;
   const Verifier *v = u->verifier;
   u->good &= x->uid < v->module->nuids && v->states[x->uid] == VALUE_IN_SCOPE && !x->is_acc && !x->type.rank &&
-             x->type.kind == KIND_I64;
+             kind_is_int(x->type.kind);
 }
 
 static bool check_size(Verifier *v, const Size *s) {

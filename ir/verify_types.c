@@ -269,7 +269,7 @@ static const Size *argument_size(Value *x, void *arg) {
   if (x->def || x->region != c->call->at.callee->body || x->index >= c->call->noperands)
     return NULL;
   Value *given = c->call->operands[x->index];
-  return given->type.rank || given->type.kind != KIND_I64 ? NULL : size_of_value(c->module, given);
+  return given->type.rank || !kind_is_int(given->type.kind) ? NULL : size_of_value(c->module, given);
 }
 
 static bool check_call(Verifier *v, const Op *op) {

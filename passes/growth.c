@@ -18,6 +18,10 @@ static Growth growth_of_value(Module *m, Value *v) {
 static Growth growth_of_atom(Module *m, const Atom *a) {
   if (a->value)
     return growth_of_value(m, a->value);
+  if (a->kind != ATOM_QUOTIENT) {
+    const Growth one = size_growth(m, a->num), other = size_growth(m, a->den);
+    return grows_more(one, other) == (a->kind == ATOM_MAX) ? one : other;
+  }
   const Growth num = size_growth(m, a->num), den = size_growth(m, a->den);
   return num.degree < den.degree ? (Growth){0, 1} : (Growth){num.degree - den.degree, num.factor / den.factor};
 }

@@ -77,7 +77,10 @@ static bool has_quotient(const Size *s) {
   for (int t = 0; t < s->nterms; t++)
     for (int i = 0; i < s->terms[t].npowers; i++) {
       const Atom *atom = s->terms[t].powers[i].atom;
-      if (!atom->value && !size_is_const(atom->den, NULL))
+      if (atom->value)
+        continue;
+      if (atom->kind == ATOM_QUOTIENT ? !size_is_const(atom->den, NULL)
+                                      : has_quotient(atom->num) || has_quotient(atom->den))
         return true;
     }
   return false;

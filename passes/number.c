@@ -55,9 +55,11 @@ Number number_of_size(const Numbering *n, const Size *s) {
     for (int p = 0; p < s->terms[t].npowers; p++) {
       const Power *power = &s->terms[t].powers[p];
       const Atom *atom = power->atom;
-      Number base = atom->value ? number_of_value(n, atom->value)
-                                : with_number(with_number(begin(TAG_SIZE + 100), number_of_size(n, atom->num)),
-                                              number_of_size(n, atom->den));
+      Number base =
+          atom->value
+              ? number_of_value(n, atom->value)
+              : with_number(with_number(begin(TAG_SIZE + 100 + (uint64_t)atom->kind), number_of_size(n, atom->num)),
+                            number_of_size(n, atom->den));
       factors = sum(factors, with(base, (uint64_t)power->exponent));
     }
     total = sum(total, with_number(with(begin(TAG_SIZE), (uint64_t)s->terms[t].coefficient), factors));

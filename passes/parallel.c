@@ -177,7 +177,7 @@ static void capture_loop(Captures *c, const Op *loop) {
 static int rank_of(const Captures *c, const Value *v) {
   if (!v->def && !v->region->owner && v->index < c->outline->func->nsizes)
     return 0;
-  return v->type.rank ? 2 : v->type.kind == KIND_I64 ? 1 : 2;
+  return !v->type.rank && kind_is_int(v->type.kind) ? 1 : 2;
 }
 
 static void order_captures(Captures *c) {
