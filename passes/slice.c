@@ -1,19 +1,11 @@
 /* Slicing: values and elements on demand; see slice.h. */
 #include "passes/slice_internal.h"
-#include <stdarg.h>
 
 enum { BUDGET = 20000, SMALL_TENSOR = 64 };
 
 /* ---- failure */
-void slice_fail(Slice *s, Range at, const char *fmt, ...) {
-  if (s->failed)
-    return;
+void slice_fail(Slice *s) {
   s->failed = true;
-  va_list ap;
-  va_start(ap, fmt);
-  const char *why = arena_vprintf(s->module->arena, fmt, ap);
-  va_end(ap);
-  diag_error(s->module->diag, at, "no sparse pattern is found: %s", why);
 }
 
 /* Stands for what cannot be made. */
@@ -155,7 +147,7 @@ static Value *capture(Slice *s, Value *v) {
     return there;
   for (int i = 0; i < v->type.rank; i++)
     if (!size_is_of_params(v->type.dims[i], s->source)) {
-      slice_fail(s, v->def ? v->def->loc : s->source->loc, "the sizes of a tensor here are known only when it runs");
+      slice_fail(s);
       return slice_nothing(s, type_scalar(v->type.kind));
     }
   Value *param = func_add_param(s->func, map_type(s->module, &s->root->map, v->type), v->name);
@@ -218,11 +210,17 @@ static Value *slice_index(Slice *s, const Op *op, Env *home) {
   return v;
 }
 
+static bool reads_much(const Slice *s, const Op *op) {
+  bool much = false;
+  for (int i = 0; i < op->noperands; i++)
+    much |= value_is_active(s->activity, op->operands[i]) && !is_small(op->operands[i]->type);
+  return much;
+}
+
 static void compute(Slice *s, Value *v, Env *home) {
   Op *op = v->def;
-  if (!op) {
-    const Op *loop = v->region->owner;
-    slice_fail(s, loop ? loop->loc : s->source->loc, "iterations of this loop depend on those before, without end");
+  if (!op) { /* an iteration depends on those before, without end */
+    slice_fail(s);
     return;
   }
   switch (op->code) {
@@ -234,6 +232,12 @@ static void compute(Slice *s, Value *v, Env *home) {
   case OP_LOOP:
   case OP_IF:
   case OP_WHILE: slice_flow_op(s, op, v->index, home); break;
+  case OP_CALL:
+    if (reads_much(s, op)) { /* for each of its elements the whole call would be made */
+      slice_fail(s);
+      break;
+    }
+    __attribute__((fallthrough));
   default: slice_plain(s, op, home); break;
   }
 }
@@ -257,13 +261,13 @@ Value *slice_value(Slice *s, Value *v, Env *e) {
     return made;
   const Alias *alias = alias_of(home, v);
   if (alias && alias->axis >= 0)
-    slice_fail(s, alias->loc, "an iteration of this loop reads all that those before have written");
+    slice_fail(s);
   else if (alias)
     made = slice_value(s, alias->value, alias->env);
   else if (home == s->root && !value_is_active(s->activity, v) && !is_plain(v))
     made = capture(s, v);
   else if (--s->budget < 0)
-    slice_fail(s, v->def ? v->def->loc : s->source->loc, "what one element is computed from is too much code");
+    slice_fail(s);
   else {
     const Detour from = detour_begin(s, place_of_value(s, v, home));
     if (is_wrt(s, v))
@@ -475,7 +479,7 @@ static bool alias_holds(Slice *s, const Alias *a, int n, Value *const *idx) {
     return true;
   if (a->axis < n && size_of_value(s->module, idx[a->axis]) == a->at)
     return true;
-  slice_fail(s, a->loc, "an iteration of this loop reads what another one writes");
+  slice_fail(s);
   return false;
 }
 

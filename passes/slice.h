@@ -83,7 +83,7 @@ typedef struct Slice {
   ValueMap outside;      /* from the ones to the others */
   Value **arguments;     /* SLICE_GATHER: the parameters of `func` that are those of wrt */
   long budget;
-  bool failed; /* reported; what has been built is of no use */
+  bool failed; /* what has been built is of no use */
 } Slice;
 
 /* Begins to slice `source` into `func`, which has no parameters yet: it is given the source's sizes, and `nranges`
@@ -102,8 +102,8 @@ Env *slice_instance(Slice *s, const Region *r, Env *outer);
 void slice_bind(Env *e, const Value *from, Value *to);
 /* The parameter stands for a value of another env. */
 void slice_alias(Slice *s, Env *e, const Value *param, Value *v, Env *of);
-/* Reports why there is no slice, at the source's place. */
-void slice_fail(Slice *s, Range at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* There is no slice: the derivatives are made another way. */
+void slice_fail(Slice *s);
 Value *slice_nothing(Slice *s, Type t);
 /* True if all values in a size are size parameters of f. */
 bool size_is_of_params(const Size *size, const Func *f);

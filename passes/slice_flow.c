@@ -38,7 +38,7 @@ static void make_effect(Slice *s, Op *op, Env *e) {
   case OP_ACC_ADD: slice_plain(s, op, e); break;
   case OP_IF: make_effect_if(s, op, e); break;
   case OP_LOOP: slice_flow_op(s, op, -1, e); break;
-  default: slice_fail(s, op->loc, "a sum is made piece by piece in a 'while'"); break;
+  default: slice_fail(s); break;
   }
 }
 
@@ -91,14 +91,13 @@ static const Size **mapped_extents(Slice *s, const Op *op, Env *home) {
   return extents;
 }
 
-/* A loop in order over a state that is not small, as many times as only its length says: all that it ever reads would
-   be taken for what one element depends on. */
-static bool mixes_all(const Slice *s, const Op *op) {
-  const LoopInfo *info = op->at.loop;
+/* A loop in order, or a while, over a state that is not small: all that it ever reads would be taken for what one
+   element depends on. */
+static bool mixes_all(const Slice *s, const Op *op, int ncarries) {
   bool large = false;
-  for (int i = 0; i < info->ncarries; i++)
+  for (int i = 0; i < ncarries; i++)
     large |= !is_small(op->operands[i]->type) && value_is_active(s->activity, op->results[i]);
-  return large && !size_is_const(info->extents[0], NULL);
+  return large;
 }
 
 static void slice_loop(Slice *s, Op *op, int result, Env *home) {
@@ -108,8 +107,8 @@ static void slice_loop(Slice *s, Op *op, int result, Env *home) {
   /* Of a loop without state or effect only what is asked for is made. */
   const bool one = !info->ncarries && !info->naccs && !adds(op);
   const int first = one ? result : 0, nouts = one ? 1 : info->nouts;
-  if (mixes_all(s, op))
-    slice_fail(s, op->loc, "iterations of this loop depend on those before, and change a whole tensor");
+  if (mixes_all(s, op, info->ncarries))
+    slice_fail(s);
   const Size **extents = mapped_extents(s, op, home);
   Value **inits = NEW_ARRAY(a, Value *, op->noperands + 1);
   for (int i = 0; i < op->noperands; i++)
@@ -168,6 +167,8 @@ static void slice_while(Slice *s, Op *op, Env *home) {
   Arena *a = s->module->arena;
   const int n = op->noperands;
   Value **values = NEW_ARRAY(a, Value *, n + 1);
+  if (mixes_all(s, op, n))
+    slice_fail(s);
   for (int i = 0; i < n; i++)
     values[i] = slice_value(s, op->operands[i], home);
   if (s->failed)
@@ -249,6 +250,10 @@ Value *slice_loop_element(Slice *s, Value *v, Env *home, int n, Value *const *id
     filled = slice_one_place(s, v, home, n, idx, active);
   if (filled || s->failed)
     return filled ? filled : slice_nothing(s, type_scalar(v->type.kind));
+  if ((info->ncarries || info->naccs) && active && !is_small(v->type) && !size_is_const(info->extents[0], NULL)) {
+    slice_fail(s); /* for each element all of the loop would be made */
+    return slice_nothing(s, type_scalar(v->type.kind));
+  }
   if (info->ncarries || info->naccs || (home != s->root && is_small(v->type))) {
     Value *whole = slice_value(s, v, home);
     return s->failed ? whole : build_index(&s->b, whole, n, idx, checks);

@@ -81,12 +81,12 @@ static const Size *range_size(Slice *s, const Place *p, int axis) {
 }
 
 /* The loops around a place: indices, and their extents at the front of `dims`. */
-static bool loops_around(Slice *s, const Place *at, const char *name, Range loc, Indices *indices, const Size **dims) {
+static bool loops_around(Slice *s, const Place *at, Indices *indices, const Size **dims) {
   const Place *chain[MAX_RANK];
   int n = 0;
   for (const Place *p = at; p; p = p->outer) {
     if (p->kind == PLACE_WHILE)
-      slice_fail(s, loc, "how often '%s' is read here is known only when it runs", name);
+      slice_fail(s);
     if (p->kind == PLACE_LOOP && n < MAX_RANK)
       chain[n++] = p;
   }
@@ -97,10 +97,9 @@ static bool loops_around(Slice *s, const Place *at, const char *name, Range loc,
       if (!size_is_of_params(extent, s->func))
         extent = range_size(s, chain[n], i);
       if (!extent)
-        slice_fail(s, loc, "how many elements of '%s' are read here depends on %s", name,
-                   "the place in the result, or on data");
+        slice_fail(s);
       if (indices->n == MAX_RANK)
-        slice_fail(s, loc, "'%s' is read in loops that are too deep", name);
+        slice_fail(s);
       if (s->failed)
         return false;
       dims[indices->n] = extent;
@@ -150,14 +149,14 @@ Value *slice_read(Slice *s, Value *param, int n, Value *const *idx, uint64_t che
     return before;
   const Size *dims[2 * MAX_RANK];
   Indices indices = {0};
-  if (!loops_around(s, at, param->name, loc, &indices, dims))
+  if (!loops_around(s, at, &indices, dims))
     return slice_nothing(s, type_scalar(param->type.kind));
   const Type whole = map_type(s->module, &s->root->map, param->type);
   int rank = indices.n;
   for (int i = n; i < whole.rank; i++)
     dims[rank++] = whole.dims[i];
   if (rank > MAX_RANK) {
-    slice_fail(s, loc, "'%s' is read in loops that are too deep", param->name);
+    slice_fail(s);
     return slice_nothing(s, type_scalar(param->type.kind));
   }
   const Type t = type_tensor(s->module, whole.kind, rank, dims);

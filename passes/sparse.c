@@ -34,15 +34,18 @@ static Func *source_of(Func *base) {
     map_put(&map, p, func_add_param(f, map_type(m, &map, p->type), p->name));
   }
   f->nsizes = base->nsizes;
-  long budget = GROWTH * region_op_count(base->body) + ROOM;
+  const bool has_body = !base->is_extern && !base->own_vjp && !base->own_jvp; /* that derivatives are made of */
+  long budget = has_body ? GROWTH * region_op_count(base->body) + ROOM : 0;
   Builder b = build_into(f, f->body);
   b.hook = inline_large;
   b.hook_arg = &budget;
-  build_copy_region(&b, base->body, &map);
+  if (has_body)
+    build_copy_region(&b, base->body, &map);
+  const Op *call = has_body ? NULL : build_call(&b, base, f->body->params);
   Type *types = NEW_ARRAY(m->arena, Type, base->nresults + 1);
   Value **results = NEW_ARRAY(m->arena, Value *, base->nresults + 1);
   for (int i = 0; i < base->nresults; i++) {
-    results[i] = map_value(&map, base->body->yields[i]);
+    results[i] = call ? call->results[i] : map_value(&map, base->body->yields[i]);
     types[i] = results[i]->type;
   }
   func_set_results(f, base->nresults, types, base->result_names);

@@ -1,9 +1,13 @@
-/* Sparse derivatives: the non-zeros of a Jacobian or Hessian, with their places.
+/* Sparse derivatives: the non-zeros of a Jacobian or Hessian, with their places, in one of two ways.
 
    The matrix is a sum of blocks, one for each iteration of some loops: of the results' elements for a Jacobian, of the
    sums that a scalar is made of for a Hessian.  A block's code is sliced out of the function (slice.h) twice: as a
    function of the values that it reads, whose derivatives by the operators that there are anyway are small and dense,
-   and as one that tells where these values stand, which gives the columns. */
+   and as one that tells where these values stand, which gives the columns.
+
+   Where an element depends on more than can be sliced, as after steps of a loop in order, its columns are taken from
+   the band that it reaches (reach.h), and as many columns as no row has two of are computed at once (sparse_colour.c).
+   */
 #ifndef GRADC_PASSES_SPARSE_H
 #define GRADC_PASSES_SPARSE_H
 #include "passes/passes_internal.h"
@@ -13,8 +17,9 @@ typedef struct Sparse {
   Func *func, *source; /* what is made; its base, with calls that make large tensors inlined */
   const Derive *derive;
   Module *module;
-  Builder b;       /* at the end of func's body */
-  ValueMap primal; /* values of the source's body in func's */
+  Builder b;              /* at the end of func's body */
+  ValueMap primal;        /* values of the source's body in func's */
+  struct Analysis *sites; /* Hessian: what bends, once it has been asked for */
 } Sparse;
 
 /* What is applied to a block's value on the way to the result: negation, casts, products with what is constant. */
@@ -48,7 +53,7 @@ typedef struct Block {
   Slice sites, places; /* of local, of gather: site k of the one is site k of the other */
 } Block;
 
-/* Slices a target; false: reported, or nothing is read (then sites.sites.n is 0). */
+/* Slices a target; false: nothing is read, or it cannot be sliced: sites.failed. */
 bool block_make(const Sparse *s, const Target *t, const Activity *activity, Block *block);
 void block_discard(Func *f);
 /* In a loop over the block's indices: what the sites read, and their first columns. */
@@ -65,6 +70,16 @@ Op *block_call(Sparse *s, const Block *block, Func *derived, Value *const *lead,
 const Size *sparse_extent(const Sparse *s, const Size *extent);
 Type sparse_type(const Sparse *s, Type t);
 
+/* ---- sparse_colour.c: what cannot be sliced */
+/* ptr, col and val of the derivative of a result by a parameter, of the second derivatives by two. */
+void coloured_jacobian(Sparse *s, int result, int wrt, Value **results);
+void coloured_hessian(Sparse *s, int row, int column, Value **results);
+/* How many entries there is room for then. */
+const Size *coloured_jacobian_entries(Sparse *s, int result, int wrt);
+const Size *coloured_hessian_entries(Sparse *s, int row, int column);
+/* Whether slices have more room than bands, by more than a factor. */
+bool slices_are_wider(Module *m, const Size *sliced, const Size *coloured);
+
 /* ---- sparse_rows.c: matrices of one shape, row by row */
 void sparse_jacobian(Sparse *s, Value **results);
 void sparse_hessian(Sparse *s, Value **results);
@@ -75,7 +90,7 @@ int ranges_of(const Func *source);
 /* The most entries of a matrix; NULL: that is not known. */
 const Size *ranges_entries(const Sparse *s, const Block *block, int wrt, const Size *rows);
 /* Ends the function at run time where there are more. */
-void ranges_require_room(Sparse *s, const Block *block, const Size *rows);
+void ranges_require_room(Sparse *s, const Block *block);
 /* A size, or where that may be below 0 something that is no less. */
 const Size *size_at_most(Module *m, const Size *size);
 

@@ -3,6 +3,7 @@
    Terms are found from the result inwards, through what is linear: additions, products with constants, sums.  The
    inside of a sum over many is one term, unless it holds another such sum.  Entries of all blocks go through
    entries_compress(), which adds up those of one place. */
+#include "passes/growth.h"
 #include "passes/sparse.h"
 
 enum { SMALL_SUM = 16, MAX_TERMS = 200 };
@@ -216,8 +217,6 @@ static void find_terms(Search *f, const Target *around, Value *v) {
     return;
   }
   if (f->terms.n == MAX_TERMS) {
-    diag_error(f->s->module->diag, v->def ? v->def->loc : f->s->func->loc,
-               "no sparse pattern is found: this is a sum of more than %d sums", MAX_TERMS);
     f->failed = true;
     return;
   }
@@ -242,7 +241,7 @@ const Size *size_at_most(Module *m, const Size *extent) {
     for (int k = 0; k < extent->terms[i].npowers; k++)
       for (int e = 0; e < extent->terms[i].powers[k].exponent; e++) {
         const Atom *a = extent->terms[i].powers[k].atom;
-        const Size *factor = a->value ? size_atom(m, a->value) : size_floordiv(m, a->num, a->den);
+        const Size *factor = a->value ? size_atom(m, a->value) : size_atom_of(m, a, a->num, a->den);
         product = size_mul(m, product, factor);
       }
     sum = size_add(m, sum, product);
@@ -516,6 +515,44 @@ static void put_term(Sparse *s, const Block *block, int npairs, Pair *pairs) {
   }
 }
 
+static void hessian_by_colours(Sparse *s, int nterms, const Block *blocks, const bool *made, Value **results) {
+  const Derive *d = s->derive;
+  for (int i = 0; i < nterms; i++)
+    if (made[i]) {
+      block_discard(blocks[i].local);
+      block_discard(blocks[i].gather);
+    }
+  for (int i = 0; i < d->norder * d->norder; i++)
+    coloured_hessian(s, d->order[i / d->norder], d->order[i % d->norder], results + 3 * i);
+}
+
+bool slices_are_wider(Module *m, const Size *sliced, const Size *coloured) {
+  return size_growth(m, sliced).degree > size_growth(m, coloured).degree;
+}
+
+/* The room of each pair; false: a term cannot be sliced, or bands are narrower. */
+static bool make_blocks(Sparse *s, const Search *f, Block *blocks, bool *made, const Size **counts) {
+  Module *m = s->module;
+  const Derive *d = s->derive;
+  if (f->failed)
+    return false;
+  for (int i = 0; i < f->terms.n; i++) {
+    made[i] = block_make(s, f->terms.at[i], f->activity, &blocks[i]);
+    if (blocks[i].sites.failed)
+      return false;
+  }
+  for (int i = 0; i < d->norder * d->norder; i++) {
+    const Pair p = {.row = d->order[i / d->norder], .column = d->order[i % d->norder]};
+    counts[i] = size_const(m, 0);
+    for (int k = 0; k < f->terms.n; k++)
+      if (made[k])
+        counts[i] = size_add(m, counts[i], size_mul(m, target_count(s, f->terms.at[k]), block_room(s, &blocks[k], &p)));
+    if (slices_are_wider(m, counts[i], coloured_hessian_entries(s, p.row, p.column)))
+      return false;
+  }
+  return true;
+}
+
 void sparse_hessian(Sparse *s, Value **results) {
   Module *m = s->module;
   const Derive *d = s->derive;
@@ -529,16 +566,15 @@ void sparse_hessian(Sparse *s, Value **results) {
   Pair *pairs = NEW_ARRAY(m->arena, Pair, npairs);
   Block *blocks = NEW_ARRAY(m->arena, Block, nterms + 1);
   bool *made = NEW_ARRAY(m->arena, bool, nterms + 1);
-  for (int i = 0; i < nterms; i++)
-    made[i] = block_make(s, f.terms.at[i], &activity, &blocks[i]);
+  const Size **counts = NEW_ARRAY(m->arena, const Size *, npairs);
+  if (!make_blocks(s, &f, blocks, made, counts)) {
+    hessian_by_colours(s, nterms, blocks, made, results);
+    return;
+  }
   for (int i = 0; i < npairs; i++) {
     Pair *p = &pairs[i];
     *p = (Pair){.row = d->order[i / d->norder], .column = d->order[i % d->norder], .count = size_const(m, 0)};
-    const Size *count = p->count;
-    for (int k = 0; k < nterms; k++)
-      if (made[k])
-        count = size_add(m, count, size_mul(m, target_count(s, f.terms.at[k]), block_room(s, &blocks[k], p)));
-    p->entries = entries_new(s, count, NULL, s->source->body->params[p->column]->type.kind);
+    p->entries = entries_new(s, counts[i], NULL, s->source->body->params[p->column]->type.kind);
   }
   for (int k = 0; k < nterms; k++)
     if (made[k])

@@ -9,6 +9,11 @@
 
 enum { MAX_RANGES = 4, MAX_CASES = 32 };
 
+/* Of the block's indices number k. */
+static Value *lead_param(const Sparse *s, const Block *block, int k) {
+  return block->gather->body->params[block->gather->nsizes + s->derive->norder + k];
+}
+
 /* ---- the longest that a range can be */
 typedef struct Longest {
   const Sparse *s;
@@ -41,16 +46,17 @@ static const Size *longest(Longest *l, const Size *extent) {
       return cases[0] ? cases[0] : cases[1];
     return grows_more(size_growth(m, cases[0]), size_growth(m, cases[1])) ? cases[1] : cases[0];
   }
-  Value *row = gather->body->params[gather->nsizes + l->s->derive->norder];
-  if (!size_linear_in(m, extent, row, &slope, &rest) || !size_is_const(slope, &by))
-    return NULL;
-  extent = rest;
-  if (by > 0) {
-    ValueMap map = {.arena = m->arena};
-    for (int i = 0; i < l->s->source->nsizes; i++)
-      map_put(&map, l->s->source->body->params[i], gather->body->params[i]);
-    const Size *last = size_sub(m, map_size(m, &map, l->block->target->extents[0]), size_const(m, 1));
-    extent = size_add(m, rest, size_scale(m, last, by));
+  for (int k = 0; k < l->block->target->nlead; k++) {
+    if (!size_linear_in(m, extent, lead_param(l->s, l->block, k), &slope, &rest) || !size_is_const(slope, &by))
+      return NULL;
+    extent = rest;
+    if (by > 0) {
+      ValueMap map = {.arena = m->arena};
+      for (int i = 0; i < l->s->source->nsizes; i++)
+        map_put(&map, l->s->source->body->params[i], gather->body->params[i]);
+      const Size *last = size_sub(m, map_size(m, &map, l->block->target->extents[k]), size_const(m, 1));
+      extent = size_add(m, rest, size_scale(m, last, by));
+    }
   }
   return size_is_of_params(extent, gather) ? extent : NULL;
 }
@@ -82,7 +88,37 @@ static void look_for_room(Op *op, void *arg) {
   }
 }
 
-/* The size of the arrays that a range goes through, over the function's sizes; NULL: there is none. */
+typedef struct Follow {
+  const Value *param;
+  bool found;
+  int left; /* values that are still looked at: else there is more room than need be */
+} Follow;
+static void follow_value(Value *v, void *arg) {
+  Follow *f = arg;
+  f->found |= v == f->param;
+  if (f->found || !v->def || --f->left < 0)
+    return;
+  for (int i = 0; i < v->def->noperands; i++)
+    follow_value(v->def->operands[i], f);
+  if (v->def->code == OP_SIZE)
+    size_values(v->def->at.size, follow_value, f);
+}
+
+/* The same range for all indices that it does not depend on: so many. */
+static const Size *repeats_of(const Sparse *s, const Block *block, const DataRange *r) {
+  const Target *t = block->target;
+  const Size *n = size_const(s->module, 1);
+  for (int k = 0; k < t->nlead; k++) {
+    Follow f = {.param = lead_param(s, block, k), .left = 1000};
+    size_values(r->extent, follow_value, &f);
+    if (!f.found)
+      n = size_mul(s->module, n, sparse_extent(s, t->extents[k]));
+  }
+  return n;
+}
+
+/* The size of the arrays that a range goes through, as often as it does, over the function's sizes; NULL: there is
+   none. */
 static const Size *range_room(const Sparse *s, const Block *block, int k) {
   const DataRange *r = &block->places.ranges.at[k];
   ValueMap map = {.arena = s->module->arena};
@@ -90,7 +126,7 @@ static const Size *range_room(const Sparse *s, const Block *block, int k) {
   region_walk(block->gather->body, look_for_room, &f);
   for (int i = 0; i < s->source->nsizes; i++)
     map_put(&map, block->gather->body->params[i], s->func->body->params[i]);
-  return f.room ? map_size(s->module, &map, f.room) : NULL;
+  return f.room ? size_mul(s->module, map_size(s->module, &map, f.room), repeats_of(s, block, r)) : NULL;
 }
 
 /* The most entries that a site can have in all rows; NULL: that is not known. */
@@ -132,14 +168,17 @@ const Size *ranges_entries(const Sparse *s, const Block *block, int wrt, const S
 
 /* All ranges of which only the sum is known must not be longer than what they go through, or there is no room for the
  * entries. */
-void ranges_require_room(Sparse *s, const Block *block, const Size *rows) {
+void ranges_require_room(Sparse *s, const Block *block) {
   Builder *b = &s->b;
   const int n = block->places.ranges.n;
   OutKind *sums = NEW_ARRAY(s->module->arena, OutKind, n);
   Value **lengths = NEW_ARRAY(s->module->arena, Value *, n);
   for (int k = 0; k < n; k++)
     sums[k] = OUT_SUM;
-  const LoopSpec spec = {.nindices = 1, .extents = &rows, .nouts = n, .outs = sums};
+  const Size *extents[MAX_RANK];
+  for (int i = 0; i < block->target->nlead; i++)
+    extents[i] = sparse_extent(s, block->target->extents[i]);
+  const LoopSpec spec = {.nindices = block->target->nlead, .extents = extents, .nouts = n, .outs = sums};
   Op *loop = build_loop_begin(b, &spec);
   const Gathered g = block_gather(s, block, loop->regions[0]->params);
   for (int k = 0; k < n; k++)

@@ -187,7 +187,7 @@ typedef struct Rows {
   const Block *block;
   Matrix *matrices;
   int n;
-  const Size *rows, *groups; /* elements of the result; blocks */
+  const Size *rows; /* elements of the result */
 } Rows;
 
 static const Size *room_of(const Sparse *s, const Block *block, int wrt) {
@@ -213,6 +213,19 @@ static Value *after_row(Sparse *s, const Block *block, const Matrix *x, const Ga
   return build_add(&s->b, x->at, build_size(&s->b, count));
 }
 
+/* The indices of a block from its number. */
+static Value *const *lead_of(Sparse *s, Value *group, int n, const Size *const *extents) {
+  Builder *b = &s->b;
+  Value **lead = NEW_ARRAY(s->module->arena, Value *, n + 1);
+  for (int i = n - 1; i > 0; i--) {
+    Value *extent = build_binary(b, OP_MAX, build_size(b, extents[i]), build_int(b, KIND_I64, 1));
+    lead[i] = build_binary(b, OP_REM, group, extent);
+    group = build_div(b, group, extent);
+  }
+  lead[0] = group;
+  return lead;
+}
+
 /* The loop over the blocks.  Static matrices leave it as stacks of values and columns, the others as accumulators. */
 static Op *loop_over_blocks(Sparse *s, Rows *r, Func *jacobian) {
   Builder *b = &s->b;
@@ -233,8 +246,10 @@ static Op *loop_over_blocks(Sparse *s, Rows *r, Func *jacobian) {
       if (!r->matrices[i].room)
         starts[nstarts++] = build_int(b, KIND_I64, 0);
     }
-  const LoopSpec spec = {.nindices = t->nlead,
-                         .extents = extents,
+  const bool in_order = nstarts && t->nlead > 1; /* that has one index */
+  const int nindices = in_order ? 1 : t->nlead;
+  const LoopSpec spec = {.nindices = nindices,
+                         .extents = in_order ? &r->rows : extents,
                          .ncarries = nstarts,
                          .carry_inits = starts,
                          .naccs = naccs,
@@ -242,17 +257,18 @@ static Op *loop_over_blocks(Sparse *s, Rows *r, Func *jacobian) {
                          .nouts = nouts,
                          .outs = stacks};
   Op *loop = build_loop_begin(b, &spec);
-  Value *const *lead = loop->regions[0]->params;
+  Value *const *params = loop->regions[0]->params;
+  Value *const *lead = in_order ? lead_of(s, params[0], t->nlead, extents) : params;
   const Gathered g = block_gather(s, r->block, lead);
   const Op *call = block_call(s, r->block, jacobian, lead, &g);
-  Value *group = flat_index(b, t->nlead, lead, extents);
+  Value *group = in_order ? params[0] : flat_index(b, t->nlead, lead, extents);
   const int nrow = call->results[0]->type.rank - r->block->places.sites.at[0]->type.rank;
   const int ncarries = nstarts;
   naccs = nouts = nstarts = 0;
   for (int i = 0; i < r->n; i++) {
     Matrix *x = &r->matrices[i];
     if (!x->is_static) {
-      naccs += entries_take(&x->entries, lead + t->nlead + ncarries + naccs);
+      naccs += entries_take(&x->entries, params + nindices + ncarries + naccs);
       if (!x->room) {
         x->at = loop_carry(loop, nstarts);
         next[nstarts++] = after_row(s, r->block, x, &g);
@@ -328,7 +344,14 @@ static bool reads(const Block *block, int wrt) {
   return false;
 }
 
-static void rows_of_block(Sparse *s, const Block *block, const Size *rows, Value **results) {
+static bool give_up(const Block *block) {
+  block_discard(block->gather);
+  block_discard(block->local);
+  return false;
+}
+
+/* False: how many entries there can be is not known, or bands are narrower. */
+static bool rows_of_block(Sparse *s, const Block *block, int result, const Size *rows, Value **results) {
   Module *m = s->module;
   const Derive *d = s->derive;
   const bool is_data = block->places.ranges.n > 0;
@@ -344,17 +367,14 @@ static void rows_of_block(Sparse *s, const Block *block, const Size *rows, Value
     x->is_static = static_slots(m, block, x);
     x->room = is_data ? NULL : room_of(s, block, x->wrt);
     const Size *count = is_data ? ranges_entries(s, block, x->wrt, rows) : size_mul(m, rows, x->room);
-    if (!count) {
-      diag_error(m->diag, block->target->loc, "no sparse pattern is found: %s",
-                 "how many elements are read here is data, and no array is as long as all that is read");
-      block_discard(block->gather);
-      return;
-    }
+    if (!count ||
+        (!is_data && !x->is_static && slices_are_wider(m, count, coloured_jacobian_entries(s, result, x->wrt))))
+      return give_up(block);
     if (!x->is_static)
       x->entries = entries_new(s, count, x->room, s->source->body->params[x->wrt]->type.kind);
   }
   if (is_data)
-    ranges_require_room(s, block, rows);
+    ranges_require_room(s, block);
   Func *jacobian = func_derive(m, DERIVE_JACOBIAN, block->local, wrt, d->mode, block->target->loc);
   const Op *loop = loop_over_blocks(s, &r, jacobian);
   int nacc = loop->at.loop->ncarries, nout = 0, next = 0;
@@ -373,6 +393,7 @@ static void rows_of_block(Sparse *s, const Block *block, const Size *rows, Value
       entries_compress(s, &x->entries, rows, type_count(m, s->func->body->params[x->wrt]->type), results + 3 * i);
     }
   }
+  return true;
 }
 
 /* ---- which elements make a block */
@@ -422,14 +443,16 @@ void sparse_jacobian(Sparse *s, Value **results) {
     counted[r] = true;
     const Activity activity = activity_of(s->source, d->wrt, counted);
     counted[r] = false;
-    if (t.nlead == 1 && v->type.rank == 1)
+    if (t.nlead && t.nlead == v->type.rank)
       t.nranges = ranges_of(s->source);
     Block *block = NEW(m->arena, Block);
     const Size *rows = type_count(m, sparse_type(s, v->type));
-    if (block_make(s, &t, &activity, block))
-      rows_of_block(s, block, rows, results + at);
-    else
-      for (int i = 0; i < d->norder; i++)
+    const bool reads_any = block_make(s, &t, &activity, block);
+    const bool sliced = reads_any ? rows_of_block(s, block, r, rows, results + at) : !block->sites.failed;
+    for (int i = 0; i < d->norder; i++)
+      if (!sliced)
+        coloured_jacobian(s, r, d->order[i], results + at + 3 * i);
+      else if (!reads_any)
         empty_result(s, rows, s->source->body->params[d->order[i]]->type.kind, results + at + 3 * i);
     at += 3 * d->norder;
   }
