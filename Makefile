@@ -183,7 +183,9 @@ PEERS := $(BUILD)/peers
 TAPED := $(addprefix $(BENCH)/taped-,ADOL-C Sacado)
 
 .SECONDARY: $(BENCH_AD)
-.PHONY: bench bench-peers
+.PHONY: bench bench-peers bench-compile
+bench-compile: all
+	@$(PYTHON) bench/compile.py $(PROGRAM) $(ROWS)
 bench: $(BENCH)/table $(TAPED)
 	@BENCH_CC="$(BENCH_CC)" $(BENCH)/table $(PEERS)/bin/python bench/peers.py $(BENCH)/taped $(ROWS)
 
@@ -325,6 +327,7 @@ help:
 	@echo "make test       all tests; ends with 'N passed, N failed'.  TESTS=tests/grad: those alone"
 	@echo "make check      the quick part of the tests"
 	@echo "make bench      measures derivatives against C by hand and peers; make bench-peers installs those"
+	@echo "make bench-compile  measures how long compiling takes, of files that grow"
 	@echo "make gradbench  build/gradbench/gradbench, which speaks GradBench's protocol"
 	@echo "make asan       all tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make fuzz       random programs, run in several ways that must agree (N, SEED); make spoil: faulty ones"

@@ -46,4 +46,27 @@ int nest_number(const NestKey *k, const void *key); /* -1: none */
 /* Whether operand i may have another constant in another nest; then as what. */
 bool nest_is_free(LLVMValueRef inst, int i, Free *f);
 bool nest_has_block(const NestKey *k, LLVMBasicBlockRef block);
+
+/* ---- nest_move.c: nests that are alike, and their function */
+typedef struct Group {
+  Unit *unit;
+  Arena *arena; /* until the group is done */
+  const char *name;
+  NestKey first;
+  unsigned *marks;   /* by input */
+  bool *differs;     /* by number of the free constants: it is an argument */
+  LLVMValueRef code; /* the function */
+  LLVMTypeRef type, result;
+  int nargs;
+} Group;
+
+/* With the first of them. */
+void group_begin(Group *g, Unit *u, Arena *arena, const Nest *nest);
+/* Another one that is like the first: its key. */
+void group_join(Group *g, const NestKey *k);
+/* When all have joined: those but the first become calls of the function and are gone; then the first
+   becomes the function, and a call of it. */
+void group_declare(Group *g);
+void group_replace(const Group *g, const NestKey *k);
+void group_move_first(Group *g);
 #endif

@@ -6,18 +6,21 @@
    uniform seed become one loop and share their work. Merging is done in place, and what is known of the operations
    around kept true, so that a region is looked at once however many of its loops are merged; equal operations of the
    two bodies are then shared by a rebuild, and inner loops, which have equal extents only after that, are tried again.
+   Bodies of more than LONG operations are not made: for what follows, LLVM's registers above all, they cost more than
+   their length, and keep their numbers in memory all the same.
  */
 #include "ir/raw.h"
 #include "passes/passes_internal.h"
 #include "passes/rename.h"
 
-enum { MAX_OPS = 4000, MAX_TRIES = 24, MAX_TENSORS = 64, MAX_ROUNDS = 8 };
+enum { MAX_OPS = 4000, MAX_TRIES = 24, MAX_TENSORS = 64, MAX_ROUNDS = 8, LONG = 1000 };
 
 typedef struct Node {
   Op *op;
   VEC(int) deps;              /* operations of the region that it reads, by number, before they were merged */
   int merged_into;            /* -1: stands for itself */
   int place, seen;            /* in the order; by the last search that came by */
+  long length;                /* operations inside */
   VEC(const Value *) tensors; /* captured tensors, where it is a loop; the first MAX_TENSORS */
 } Node;
 
@@ -91,6 +94,8 @@ static bool analyse(Fuse *f) {
     f->order[k] = k;
     f->now = &f->nodes[k];
     *f->now = (Node){.op = op, .merged_into = -1, .place = k++};
+    for (int i = 0; i < op->nregions; i++)
+      f->now->length += region_op_count(op->regions[i]);
     note_uses_of(f, op);
   }
   return true;
@@ -229,7 +234,7 @@ static bool same_space(const Op *a, const Op *b) {
 static bool may_fuse(Fuse *f, int ia, int ib) {
   const Node *na = &f->nodes[ia], *nb = &f->nodes[ib];
   const Op *a = na->op, *b = nb->op;
-  if (!same_space(a, b))
+  if (!same_space(a, b) || na->length + nb->length > LONG)
     return false;
   bool direct = false, chained = false;
   for (int i = 0; i < nb->deps.n; i++)
@@ -314,6 +319,7 @@ static void join_nodes(Fuse *f, int a, int b) {
   Node *na = &f->nodes[a], *nb = &f->nodes[b];
   const int mark = ++f->searches;
   na->merged_into = b;
+  nb->length += na->length;
   int n = 0;
   nb->seen = mark;
   for (int i = 0; i < nb->deps.n; i++) {
