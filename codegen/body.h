@@ -130,7 +130,7 @@ typedef struct NestMark {
 /* Around a loop's code. */
 void nest_begin(Body *b, const Op *op, NestMark *mark);
 void nest_end(Body *b, const NestMark *mark);
-/* When the module is written: nests like others, and those of large functions, become functions. */
+/* When functions are written: nests like others, and those of large functions, become functions. */
 void outline_nests(Unit *u);
 
 /* ---- loose.c */

@@ -121,6 +121,8 @@ void unit_begin(Unit *u, Module *m, const CodegenOptions *o, LLVMContextRef cont
     debug_begin(u);
 }
 
+enum { MANY_NESTS = 500 };
+
 LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef context, LLVMTargetMachineRef tm) {
   Unit u;
   unit_begin(&u, m, o, context, tm);
@@ -143,8 +145,11 @@ LLVMModuleRef codegen_llvm(Module *m, const CodegenOptions *o, LLVMContextRef co
     if (func_note(f)->plan->part)
       part_functions(&u, f);
   }
-  for (int i = 0; i < order.n; i++)
+  for (int i = 0; i < order.n; i++) {
     lower_func(&u, order.at[i]);
+    if (u.nests.n >= MANY_NESTS) /* not to have the code of all in memory */
+      outline_nests(&u);
+  }
   outline_nests(&u);
   for (const Export *e = m->exports; e; e = e->next)
     lower_export(&u, e);

@@ -191,5 +191,6 @@ void outline_nests(Unit *u) {
     if (all[i].members > 1 && all[i].size >= (all[i].large ? LEAST_IN_LARGE : LEAST_SHARED))
       share(u, all, i);
   cut_large_functions(u, all);
+  u->nests.n = 0;
   arena_free(&arena);
 }
