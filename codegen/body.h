@@ -280,6 +280,8 @@ void lanes_copy(Body *b, const Value *x, Lanes to);
 /* Offset in elements of x[idx..]; the indices must be uniform; checked. */
 LLVMValueRef lanes_offset(Body *b, const Value *x, int n, Value *const *idx, uint64_t checks);
 void vector_index(Body *b, const Op *op);
+/* What the last vector, which begins at `first`, reads where others write. */
+void vector_load_early(Body *b, LLVMValueRef first);
 void vector_update(Body *b, const Op *op);
 void vector_acc_add(Body *b, const Op *op);
 /* Panels of the loop that runs in vectors: whether they are small enough, NULL: they are; before it, and behind it. */

@@ -232,6 +232,8 @@ static void lower_group(Body *b, Group *g) {
 
 bool group_op(Body *b, const Op *op) {
   const OpNote *note = op_note(op);
+  if (b->vector) /* there are no groups: codegen/vector_code.c */
+    return false;
   if (!note->is_ahead && note->group) {
     b->turn = note->order;
     lower_group(b, note->group);

@@ -52,13 +52,19 @@ static LLVMTypeRef of_lanes(LLVMTypeRef element, int lanes) {
   return lanes > 1 ? LLVMVectorType(element, (unsigned)lanes) : element;
 }
 
-static LLVMValueRef make(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes, bool branches,
-                         const char *name) {
-  MathCode c = {.unit = u, .op = row->op, .exponent = exponent, .kind = kind, .lanes = lanes, .fused = u->has_fma};
+static MathCode math_begin(Unit *u, Opcode op, Kind kind, int lanes) {
+  MathCode c = {.unit = u, .op = op, .kind = kind, .lanes = lanes, .fused = u->has_fma};
   c.element = kind == KIND_F64 ? u->f64 : u->f32;
   c.real = of_lanes(c.element, lanes);
   c.whole = of_lanes(kind == KIND_F64 ? u->i64 : u->i32, lanes);
   c.at = LLVMCreateBuilderInContext(u->context);
+  return c;
+}
+
+static LLVMValueRef make(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes, bool branches,
+                         const char *name) {
+  MathCode c = math_begin(u, row->op, kind, lanes);
+  c.exponent = exponent;
   c.branches = branches;
   LLVMValueRef f = math_function(&c, name, row->nargs), operands[3];
   if (row->small && u->options->opt_level >= (row->op == OP_POW_BELOW ? 2 : 3))
@@ -106,6 +112,26 @@ LLVMValueRef inline_math_straight(Unit *u, Opcode op, Kind kind, int lanes) {
     return made_once(u, row_of(op), 0, kind, lanes, USUAL);
   LLVMValueRef f = made_once(u, row_of(op), 0, kind, 1, STRAIGHT);
   LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "cold", 0));
+  return f;
+}
+
+LLVMValueRef inline_sigmoids(Unit *u, Kind kind, int lanes) {
+  const char *name = arena_printf(u->arena, "gradc.sigmoids.%sx%d", kind_name[kind], lanes);
+  LLVMValueRef f = LLVMGetNamedFunction(u->llvm, name), of_minus;
+  if (f)
+    return f;
+  MathCode c = math_begin(u, OP_SIGMOID, kind, lanes);
+  LLVMTypeRef lane = c.real, both[] = {lane, lane};
+  c.real = LLVMStructTypeInContext(u->context, both, 2, false);
+  f = LLVMAddFunction(u->llvm, name, LLVMFunctionType(c.real, &lane, 1, false));
+  LLVMSetLinkage(f, LLVMInternalLinkage);
+  mark_pure(u, f);
+  LLVMPositionBuilderAtEnd(c.at, LLVMAppendBasicBlockInContext(u->context, f, "entry"));
+  LLVMValueRef pair = LLVMGetPoison(c.real);
+  c.real = lane;
+  pair = LLVMBuildInsertValue(c.at, pair, math_sigmoids(&c, LLVMGetParam(f, 0), &of_minus), 0, "");
+  LLVMBuildRet(c.at, LLVMBuildInsertValue(c.at, pair, of_minus, 1, ""));
+  LLVMDisposeBuilder(c.at);
   return f;
 }
 

@@ -20,6 +20,8 @@ LLVMValueRef inline_math_group(Unit *u, Opcode op, Kind kind, int lanes);
 /* That of scalars, or of lanes, written without branches. */
 LLVMValueRef inline_math_straight(Unit *u, Opcode op, Kind kind, int lanes);
 bool has_inline_math(Opcode op);
+/* That of two results, sigmoid(x) and sigmoid(-x), of lanes. */
+LLVMValueRef inline_sigmoids(Unit *u, Kind kind, int lanes);
 /* The same of x^n; NULL where n is too large for multiplications. */
 LLVMValueRef inline_power(Unit *u, int64_t n, Kind kind, int lanes);
 /* In functions that call many of them they stay calls: as one block of so many instructions they would cost LLVM the

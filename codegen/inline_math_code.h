@@ -206,4 +206,7 @@ MathRecipe math_atan, math_atan2, math_asin, math_acos;
 MathRecipe math_erf, math_erfc, math_pow, math_pow_below, math_powi, math_cbrt, math_hypot;
 MathRecipe math_asinh, math_acosh, math_atanh;
 
+/* sigmoid(x), and sigmoid(-x) where it is asked for. */
+Real math_sigmoids(const MathCode *c, Real x, Real *of_minus);
+
 #endif

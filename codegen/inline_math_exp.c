@@ -117,12 +117,20 @@ Real math_expm1(MathCode *c, const Real *x) {
   return with_sign(c, mul(c, mul_add(c, e.p, scale1, minus_1), scale2), x[0]);
 }
 
-/* exp(-|x|) / (1 + exp(-|x|)) below 0, 1 / (1 + exp(-|x|)) above. */
-Real math_sigmoid(MathCode *c, const Real *x) {
-  Real minus = at_least(c, negated(c, size_of(c, x[0])), -constants_of(c)->most), one = number(c, 1);
+/* exp(-|x|) / (1 + exp(-|x|)) below 0, 1 / (1 + exp(-|x|)) above.  Of -x: what is left to 1, and exp(-x) as much. */
+Real math_sigmoids(const MathCode *c, Real x, Real *of_minus) {
+  Real minus = at_least(c, negated(c, size_of(c, x)), -constants_of(c)->most), one = number(c, 1);
   const Exponential e = exponential(c, minus, NULL);
   Real power = scaled(c, &e, NULL);
-  return quotient(c, choose(c, below(c, x[0], number(c, 0)), power, one), add(c, one, power));
+  Flag negative = below(c, x, number(c, 0));
+  Real result = quotient(c, choose(c, negative, power, one), add(c, one, power));
+  if (of_minus)
+    *of_minus = choose(c, negative, sub(c, one, result), mul(c, power, result));
+  return result;
+}
+
+Real math_sigmoid(MathCode *c, const Real *x) {
+  return math_sigmoids(c, x[0], NULL);
 }
 
 /* t / (t + 2) with t = expm1(2 |x|). */

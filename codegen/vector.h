@@ -33,17 +33,22 @@ struct VectorLoop {
   const Op *loop;
   int lanes;
   VEC(Panel) panels;
-  bool again;     /* an iteration can be done twice */
-  bool overlaps;  /* the last vector begins early enough to be whole, and adds nothing for lanes that were done before;
-                     else what is left over runs in scalars.  For loops that run often, which may be short */
+  bool again;    /* an iteration can be done twice */
+  bool overlaps; /* the last vector begins early enough to be whole, and adds nothing for lanes that were done before;
+                    else what is left over runs in scalars.  For loops that run often, which may be short */
+  /* A loop that writes where it reads, each iteration its own element: what the last vector reads there is loaded
+     before the first is stored. */
+  VEC(const Op *) early;
   Place *product; /* room for a product of matrices by blocks; NULL: it is none: codegen/lower_product.c */
   /* while its code is made */
-  bool no_panels;     /* in the form for accumulators that are too large */
-  LLVMValueRef first; /* the index of lane 0 */
-  LLVMValueRef mask;  /* lanes that are live; NULL: all */
-  LLVMValueRef fresh; /* lanes that have not been done before; NULL: all */
-  bool watches;       /* an iteration with loose products is being written, and */
-  LLVMValueRef zero;  /* where a sum is that is NaN where what it stores is not finite */
+  bool no_panels;           /* in the form for accumulators that are too large */
+  LLVMValueRef first;       /* the index of lane 0 */
+  LLVMValueRef mask;        /* lanes that are live; NULL: all */
+  LLVMValueRef fresh;       /* lanes that have not been done before; NULL: all */
+  LLVMValueRef *early_code; /* by early */
+  LLVMValueRef is_last;     /* the vector is one that begins early; NULL: none does */
+  bool watches;             /* an iteration with loose products is being written, and */
+  LLVMValueRef zero;        /* where a sum is that is NaN where what it stores is not finite */
 };
 
 /* Chooses loops; between storage_analyse and workspace_plan.  bits: the width of the processor's vectors. */

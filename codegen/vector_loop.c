@@ -337,6 +337,7 @@ static LLVMValueRef vector_steps(Body *b, const Op *op, LLVMValueRef extent, LLV
   b->plain_loops = true;
   b->vector = v;
   v->mask = NULL;
+  vector_load_early(b, LLVMBuildNSWSub(b->at, extent, width, ""));
   panels_clear(b);
   for (int i = 0; i < info->nouts; i++) {
     state_of[i] = -1;
@@ -362,12 +363,13 @@ static LLVMValueRef vector_steps(Body *b, const Op *op, LLVMValueRef extent, LLV
     LLVMValueRef last = LLVMBuildNSWSub(b->at, extent, width, ""), pair[] = {first, last};
     v->first = call_intrinsic(b, "llvm.smin", 1, &u->i64, 2, pair);
     v->fresh = LLVMBuildICmp(b->at, LLVMIntSGE, vector_indices(b, v->first), vector_spread(b, first, v->lanes), "");
+    v->is_last = LLVMBuildICmp(b->at, LLVMIntSGT, first, last, "");
   }
   if (v->again && iterations_are_loose(b, op))
     loose_iteration(b, op, state, n, state_of);
   else
     vector_iteration(b, op, state, state_of);
-  v->fresh = NULL;
+  v->fresh = v->is_last = NULL;
   LLVMValueRef steps[] = {zero, LLVMBuildNSWAdd(b->at, first, width, "")};
   LLVMBasicBlockRef from[] = {entry, current_block(b)};
   LLVMAddIncoming(first, steps, from, 2);

@@ -249,6 +249,27 @@ static int count_varying(int n, Value *const *v) {
   return count;
 }
 
+/* ---- what is loaded early */
+void vector_load_early(Body *b, LLVMValueRef first) {
+  VectorLoop *v = b->vector;
+  v->early_code = NEW_ARRAY(b->unit->arena, LLVMValueRef, v->early.n + 1);
+  for (int i = 0; i < v->early.n; i++) {
+    const Op *op = v->early.at[i];
+    const Value *x = op->operands[0];
+    const Kind k = x->type.kind;
+    LLVMValueRef row = lanes_offset(b, x, op->noperands - 2, op->operands + 1, 0);
+    LLVMValueRef at = element_address(b, k, value_code(b, x), LLVMBuildNSWAdd(b->at, row, first, ""));
+    v->early_code[i] = load_vector(b, k, at, (unsigned)kind_bytes(k));
+  }
+}
+
+static LLVMValueRef loaded_early(const VectorLoop *v, const Op *op) {
+  for (int i = 0; v->is_last && i < v->early.n; i++)
+    if (v->early.at[i] == op)
+      return v->early_code[i];
+  return NULL;
+}
+
 /* ---- index */
 void vector_index(Body *b, const Op *op) {
   const Value *x = op->operands[0], *result = op->results[0];
@@ -272,7 +293,9 @@ void vector_index(Body *b, const Op *op) {
     return;
   }
   if (of.layout == LAYOUT_UNIFORM && beside(x, n, idx) && !b->vector->mask) {
-    set_value(result, load_vector(b, k, address_beside(b, x, n, idx, op->at.checks), (unsigned)kind_bytes(k)));
+    LLVMValueRef now = load_vector(b, k, address_beside(b, x, n, idx, op->at.checks), (unsigned)kind_bytes(k));
+    LLVMValueRef before = loaded_early(b->vector, op);
+    set_value(result, before ? LLVMBuildSelect(b->at, b->vector->is_last, before, now, "") : now);
     return;
   }
   if (of.layout == LAYOUT_UNIFORM && !b->vector->mask && count_varying(n, idx) == 1) {

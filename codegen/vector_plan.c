@@ -14,7 +14,7 @@ typedef struct Plan {
   double vector_cost, scalar_cost; /* of an iteration, in instructions */
   double weight;                   /* of an operation at this depth of loops */
   int vectors;                     /* of the target's that hold the lanes */
-  bool heavy;                      /* holds a loop or a mathematical function: worth it at all */
+  bool heavy;                      /* holds a loop or a mathematical function, or is long: worth it at all */
 } Plan;
 
 bool vector_is_varying(const Value *v) {
@@ -345,34 +345,55 @@ static bool lies_at(const Storage *s, const Place *place) {
 }
 
 typedef struct Reading {
+  Arena *arena;
   const Place *place;
-  const Region *body;
-  bool found;
+  const Op *loop;
+  VectorLoop *vector; /* gets what reads elements of its own; or NULL */
+  bool found, elsewhere;
 } Reading;
+
+/* x[.., i], i the loop's only index, of a row that is the same for all iterations. */
+static bool reads_own_element(const Op *op, const Op *loop) {
+  if (op->code != OP_INDEX || op->parent != loop->regions[0] || loop->at.loop->nindices != 1 || op->at.checks ||
+      op->operands[op->noperands - 1] != loop_index(loop, 0) || op->results[0]->type.rank)
+    return false;
+  for (int i = 1; i + 1 < op->noperands; i++)
+    if (!value_is_outside(op->operands[i], op->parent))
+      return false;
+  return true;
+}
 
 static void look_at_reads(Op *op, void *arg) {
   Reading *r = arg;
-  for (int i = 0; i < op->noperands; i++)
-    if (op->operands[i]->type.rank && !op->operands[i]->is_acc && value_is_outside(op->operands[i], r->body))
-      r->found |= lies_at(note_of(op->operands[i])->storage, r->place);
+  for (int i = 0; i < op->noperands; i++) {
+    const Value *x = op->operands[i];
+    if (!x->type.rank || x->is_acc || !value_is_outside(x, r->loop->regions[0]) ||
+        !lies_at(note_of(x)->storage, r->place))
+      continue;
+    r->found = true;
+    if (!r->vector || !reads_own_element(op, r->loop))
+      r->elsewhere = true;
+    else
+      vec_push(r->arena, r->vector->early, op);
+  }
 }
 
 /* A loop that writes where it reads cannot do an iteration twice. */
-static bool writes_what_it_reads(const Op *loop) {
+static bool writes_what_it_reads(const Op *loop, Reading *r) {
   const LoopInfo *info = loop->at.loop;
+  r->loop = loop;
   for (int i = 0; i < info->nouts; i++) {
     const Value *result = loop_out(loop, i);
     const Storage *s = result->type.rank ? note_of(result)->storage : NULL;
     if (!s)
       continue;
-    if (s->kind != STORAGE_OWN)
-      return true;
-    Reading r = {.place = place_of(s), .body = loop->regions[0]};
-    region_walk(loop->regions[0], look_at_reads, &r);
-    if (r.found)
-      return true;
+    r->elsewhere |= s->kind != STORAGE_OWN;
+    r->found |= s->kind != STORAGE_OWN;
+    r->place = place_of(s);
+    if (s->kind == STORAGE_OWN)
+      region_walk(loop->regions[0], look_at_reads, r);
   }
-  return false;
+  return r->found;
 }
 
 /* Two vectors to a value hide the latency of short code; in a long one there is enough to do meanwhile, and registers
@@ -392,6 +413,16 @@ static int vectors_for(const Region *body) {
   return length_of(body) > LONG ? 1 : 2;
 }
 
+/* Much in one line that reads and writes many tensors: to LLVM's vectoriser each might overlap each, which it tests
+   when the loop begins. */
+static bool is_long_line(const Region *body) {
+  enum { MUCH = 16 };
+  for (const Op *op = body->first; op; op = op->next)
+    if (op->nregions)
+      return false;
+  return length_of(body) >= MUCH;
+}
+
 static bool choose(FuncStorage *f, const Op *loop, int bits) {
   const LoopInfo *info = loop->at.loop;
   int bytes = 0;
@@ -401,8 +432,9 @@ static bool choose(FuncStorage *f, const Op *loop, int bits) {
   region_walk(loop->regions[0], widest_kind, &bytes);
   VectorLoop *v = NEW(f->module->arena, VectorLoop);
   v->loop = loop;
-  v->again = !writes_what_it_reads(loop);
-  v->overlaps = loop->parent->owner != NULL && v->again;
+  Reading reading = {.arena = f->module->arena, .vector = v};
+  v->again = !writes_what_it_reads(loop, &reading);
+  v->overlaps = loop->parent->owner != NULL && !reading.elsewhere;
   int vectors = vectors_for(loop->regions[0]);
   v->lanes = vectors * bits / 8 / (bytes ? bytes : 8);
   if (size_is_const(info->extents[info->nindices - 1], &extent)) {
@@ -412,6 +444,7 @@ static bool choose(FuncStorage *f, const Op *loop, int bits) {
       return false;
   }
   Plan p = {.f = f, .loop = loop, .body = loop->regions[0], .vector = v, .weight = 1, .vectors = vectors};
+  p.heavy = v->overlaps && is_long_line(p.body);
   const Value *last = loop->regions[0]->params[info->nindices - 1];
   note_of(last)->varying = true;
   note_of(last)->step = 1;
@@ -451,8 +484,9 @@ static void choose_in(FuncStorage *f, const Region *r, int bits) {
     if (op->code == OP_LOOP && choose(f, op, bits))
       continue;
     if (op->code == OP_LOOP && sums_along(f, op, bits)) {
+      Reading reading = {0};
       op_note(op)->along = true;
-      op_note(op)->along_again = !writes_what_it_reads(op);
+      op_note(op)->along_again = !writes_what_it_reads(op, &reading);
     }
     for (int i = 0; i < op->nregions; i++)
       choose_in(f, op->regions[i], bits);

@@ -7,6 +7,7 @@
    loop, so that they are local to it, or a step of a sequential one, whose states are kept as well; where the iteration
    makes a tensor of as many numbers anyway, as a row of weights; or where B is to be run for many seeds. */
 #include "ir/raw.h"
+#include "passes/growth.h"
 #include "passes/number.h"
 #include "passes/passes_internal.h"
 #include "passes/rename.h"
@@ -16,6 +17,7 @@ enum { MAX_BACK = 12, MAX_PATH = 6, LARGE = 20000, CONE_SLOTS = 512 };
 typedef struct Known {
   Number number;
   Value *value;
+  bool mirrored; /* `value` is sigmoid(x), and this is sigmoid(-x): to be made, which costs little beside the other */
   struct Known *next;
 } Known;
 
@@ -38,29 +40,41 @@ static Op *op_b(const Keep *k) {
 
 /* ---- what A has */
 
+static void learn(Keep *k, Value *v, Number number, bool mirrored) {
+  Known *known = NEW(k->module->arena, Known);
+  Known **slot = &k->known[number.x % k->buckets];
+  *known = (Known){.number = number, .value = v, .mirrored = mirrored, .next = *slot};
+  *slot = known;
+}
+
+static void learn_mirrored(Keep *k, const Op *op) {
+  const Kind kind = op->results[0]->type.kind;
+  const Number x = number_of_value(&k->numbers, op->operands[0]);
+  learn(k, op->results[0], number_of_unary(OP_SIGMOID, kind, number_of_unary(OP_NEG, kind, x)), true);
+}
+
 static void learn_region(Keep *k, const Region *r) {
   for (const Op *op = r->first; op; op = op->next) {
     for (int i = 0; i < op->nresults; i++) {
       Value *v = op->results[i];
       if (v->type.rank || value_is_const(v))
         continue;
-      Known *known = NEW(k->module->arena, Known);
-      *known = (Known){.number = number_of_value(&k->numbers, v), .value = v};
-      known->next = k->known[known->number.x % k->buckets];
-      k->known[known->number.x % k->buckets] = known;
+      if (op->code == OP_SIGMOID)
+        learn_mirrored(k, op);
+      learn(k, v, number_of_value(&k->numbers, v), false);
     }
     if (op->code == OP_LOOP)
       learn_region(k, op->regions[0]);
   }
 }
 
-static Value *known_as(const Keep *k, Value *v) {
+static const Known *known_as(const Keep *k, Value *v) {
   if (v->type.rank || value_is_const(v) || value_is_outside(v, op_b(k)->regions[0]))
     return NULL;
   const Number number = number_of_value(&k->numbers, v);
   for (const Known *e = k->known[number.x % k->buckets]; e; e = e->next)
     if (number_equal(e->number, number) && type_equal(e->value->type, v->type))
-      return e->value;
+      return e;
   return NULL;
 }
 
@@ -235,17 +249,195 @@ static bool keep_value(Keep *k, Value *v, Value *u) {
   return true;
 }
 
+/* sigmoid(-x), behind sigmoid(x). */
+static Value *mirror(const Keep *k, Value *v) {
+  const Opcode codes[] = {OP_NEG, OP_SIGMOID};
+  Value *made = v->def->operands[0];
+  Op *last = v->def;
+  for (int i = 0; i < 2; i++) {
+    Op *op = op_new(k->module, codes[i], 1, 1, 0);
+    op->operands[0] = made;
+    op->loc = v->def->loc;
+    made = op_set_result(k->module, op, 0, v->type, NULL);
+    if (last->next)
+      op_insert_before(last->next, op);
+    else
+      region_append(last->parent, op);
+    last = op;
+  }
+  return made;
+}
+
 /* v is used by something that A has not: it is at the frontier. */
 static bool frontier(Keep *k, Value *v) {
   if (map_get(&k->kept, v) || !cone_is_expensive(k, v))
     return false;
-  Value *u = known_as(k, v);
-  return u && keep_value(k, v, u);
+  const Known *known = known_as(k, v);
+  return known && keep_value(k, v, known->mirrored ? mirror(k, known->value) : known->value);
+}
+
+/* ---- loops that are run again */
+typedef struct Rerun {
+  Op *before, *again; /* loops with carries, of A's body and of B's */
+  int *carry;         /* of `before`, by that of `again` */
+} Rerun;
+
+typedef struct CarryUse {
+  const Op *loop;
+  bool found;
+} CarryUse;
+static void look_for_carry(Op *op, void *arg) {
+  CarryUse *u = arg;
+  for (int i = 0; i < op->noperands; i++)
+    u->found |= op->operands[i]->region == u->loop->regions[0] && !op->operands[i]->def &&
+                op->operands[i]->index >= u->loop->at.loop->nindices;
+}
+
+/* Numbers name carries by their places: those of a loop that has some of the other's alone say nothing. */
+static bool computes_with_carries(const Op *loop) {
+  CarryUse u = {.loop = loop};
+  region_walk(loop->regions[0], look_for_carry, &u);
+  return u.found;
+}
+
+/* Each of the one's carries is one of the other's: equal at first, and by equal steps. */
+static bool carries_agree(const Keep *k, Rerun *r) {
+  const Numbering *n = &k->numbers;
+  const Op *a = r->before, *b = r->again;
+  bool same_places = a->at.loop->ncarries == b->at.loop->ncarries;
+  for (int i = 0; i < b->at.loop->ncarries; i++) {
+    int j = 0;
+    while (j < a->at.loop->ncarries &&
+           !(type_equal(loop_carry(a, j)->type, loop_carry(b, i)->type) &&
+             number_equal(number_of_value(n, a->operands[j]), number_of_value(n, b->operands[i])) &&
+             number_equal(number_of_value(n, a->regions[0]->yields[j]), number_of_value(n, b->regions[0]->yields[i]))))
+      j++;
+    if (j == a->at.loop->ncarries)
+      return false;
+    r->carry[i] = j;
+    same_places &= i == j;
+  }
+  return same_places || !computes_with_carries(b);
+}
+
+/* Finds the loop of A's body that does what the one of B's body does, step by step. */
+static bool find_run_before(const Keep *k, Rerun *r) {
+  const LoopInfo *info = r->again->at.loop;
+  const Number trips = number_of_size(&k->numbers, info->extents[0]);
+  r->carry = NEW_ARRAY(k->module->arena, int, info->ncarries + 1);
+  for (Op *op = op_a(k)->regions[0]->first; op; op = op->next) {
+    r->before = op;
+    if (op->code == OP_LOOP && op->at.loop->ncarries &&
+        number_equal(number_of_size(&k->numbers, op->at.loop->extents[0]), trips) && carries_agree(k, r))
+      return true;
+  }
+  return false;
+}
+
+typedef struct Wanted {
+  const Op *op;
+  bool *results;
+} Wanted;
+static void look_at_wanted(Op *op, void *arg) {
+  Wanted *w = arg;
+  for (int i = 0; i < op->noperands; i++)
+    if (op->operands[i]->def == w->op)
+      w->results[op->operands[i]->index] = true;
+  for (int r = 0; r < op->nregions; r++)
+    for (int i = 0; i < op->regions[r]->nyields; i++)
+      if (op->regions[r]->yields[i]->def == w->op)
+        w->results[op->regions[r]->yields[i]->index] = true;
+}
+
+/* What A's loop has in an iteration where the other yields `y`; NULL: nothing that is known. */
+static Value *yielded_before(const Keep *k, const Rerun *r, Value *y) {
+  const Region *again = r->again->regions[0], *before = r->before->regions[0];
+  if (y->region == again && !y->def)
+    return y->index ? loop_carry(r->before, r->carry[y->index - 1]) : NULL;
+  for (int i = 0; i < before->nyields; i++)
+    if (type_equal(y->type, before->yields[i]->type) &&
+        number_equal(number_of_value(&k->numbers, before->yields[i]), number_of_value(&k->numbers, y)))
+      return before->yields[i];
+  return NULL;
+}
+
+/* An iteration of A records no more than a few times what one of its states is, which it records as well: a checkpoint
+   that runs a segment again to record each of its states has its reason.  is_state: t is a carry's. */
+static bool is_as_small(const Keep *k, Type t, bool is_state) {
+  enum { FEW_TIMES = 8 };
+  Module *m = k->module;
+  const Op *a = op_a(k);
+  const Region *bodies[] = {a->regions[0], op_b(k)->regions[0]};
+  for (int i = 0; i < t.rank; i++)
+    for (int body = 0; body < 2; body++) {
+      const void *inside[2] = {bodies[body], a};
+      size_values(t.dims[i], look_inside, inside);
+      if (!inside[1])
+        return false;
+    }
+  bool small = false;
+  for (int i = 0; i < a->at.loop->ncarries && !small; i++) {
+    const Size *state = type_count(m, loop_carry(a, i)->type), *count = type_count(m, t);
+    small = is_state ? size_growth(m, count).degree <= size_growth(m, state).degree
+                     : size_nonnegative(m, size_sub(m, size_scale(m, state, FEW_TIMES), count));
+  }
+  return small;
+}
+
+/* The loop's stack of the value: one that is there, or one more. */
+static Value *recorded(Module *m, Op *loop, Value *v) {
+  const LoopInfo *info = loop->at.loop;
+  for (int i = 0; i < info->nouts; i++)
+    if (info->outs[i] == OUT_STACK && loop->regions[0]->yields[info->ncarries + i] == v)
+      return loop_out(loop, i);
+  return loop_record(m, loop, v);
+}
+
+/* A loop in order that B runs again, as A's states are there to begin with, for what it stacks: A stacks that instead.
+   It takes as much memory as the states, but for a factor. */
+static bool keep_loop(Keep *k, Op *again) {
+  enum { FEW = 16 };
+  Op *a = op_a(k), *b = op_b(k);
+  Rerun r = {.again = again};
+  const LoopInfo *info = again->at.loop;
+  Value **kept = NEW_ARRAY(k->module->arena, Value *, again->nresults + 1);
+  Wanted w = {.op = again, .results = NEW_ARRAY(k->module->arena, bool, again->nresults + 1)};
+  int n = 0;
+  if (!info->ncarries || info->naccs || !a->at.loop->ncarries || again->parent != b->regions[0])
+    return false;
+  if (!find_run_before(k, &r))
+    return false;
+  region_walk(b->regions[0], look_at_wanted, &w);
+  for (int i = 0; i < again->nresults; i++) {
+    if (!w.results[i])
+      continue;
+    const int out = i - info->ncarries;
+    kept[i] = out < 0 ? r.before->results[r.carry[i]] : yielded_before(k, &r, again->regions[0]->yields[i]);
+    if (!kept[i] || ++n > FEW || (out >= 0 && info->outs[out] != OUT_STACK) ||
+        !is_as_small(k, again->results[i]->type, out < 0))
+      return false;
+  }
+  for (int i = 0; i < again->nresults; i++) {
+    if (!w.results[i])
+      continue;
+    Value *tape = recorded(k->module, a, i < info->ncarries ? kept[i] : recorded(k->module, r.before, kept[i]));
+    Op *read = op_new(k->module, OP_INDEX, 2, 1, 0);
+    read->operands[0] = tape;
+    read->operands[1] = k->numbers.step ? k->numbers.step : loop_index(b, 0);
+    read->loc = again->loc;
+    read->origin = again->origin;
+    op_insert_before(again, read);
+    map_put(&k->kept, again->results[i],
+            op_set_result(k->module, read, 0, again->results[i]->type, again->results[i]->name));
+  }
+  return n > 0;
 }
 
 static bool visit_region(Keep *k, Region *r);
 
 static bool visit_op(Keep *k, Op *op) {
+  if (op->code == OP_LOOP && keep_loop(k, op))
+    return true;
   bool any = false, new_here = op->nresults == 0;
   for (int i = 0; i < op->nresults; i++)
     new_here |= !known_as(k, op->results[i]);

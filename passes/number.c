@@ -159,6 +159,10 @@ static bool commutes(Opcode op) {
   return op == OP_ADD || op == OP_MUL || op == OP_MULZ || op == OP_EQ || op == OP_NE || op == OP_AND || op == OP_OR;
 }
 
+Number number_of_unary(Opcode op, Kind kind, Number operand) {
+  return with_number(with(with(begin((uint64_t)op), 0), (uint64_t)kind), operand);
+}
+
 static Number number_of_result(const Numbering *n, const Value *v) {
   const Op *op = v->def;
   if (op->code == OP_LOOP)

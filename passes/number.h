@@ -25,5 +25,7 @@ uint64_t op_attribute(const Op *op);
 void numbers_reset(const Region *r);
 /* v: of A's body, of B's body, or from around both. */
 Number number_of_value(const Numbering *n, Value *v);
+/* Of an operation of one operand that has this number. */
+Number number_of_unary(Opcode op, Kind kind, Number operand);
 Number number_of_size(const Numbering *n, const Size *s);
 #endif

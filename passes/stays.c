@@ -3,7 +3,8 @@
    An iteration is told by the indices of the loops in order around a place, the outermost first.  A write and a read
    have some of these loops in common.  Where on an axis the write's index is  k * (a loop's index) + what the loop does
    not change,  the write touches an element only in one iteration of that loop, and the difference of the two indices
-   says whether that is before the iteration that reads or after it, or is that one; then the next loop inward decides,
+   says whether that is before the iteration that reads or after it, or is that one, or, where it is no multiple of k,
+   that no iteration touches it; then the next loop inward decides,
    and in the same iteration of all of them the order of the versions does.  If all writes that can touch an element are
    done when it is read, the tensor has it at the end; if none of them is, it had it at the beginning. */
 #include "passes/stays.h"
@@ -92,7 +93,7 @@ bool changes_have(const Changes *c, const Value *version) {
 }
 
 /* ---- before or after */
-typedef enum Order { UNKNOWN, BEFORE, AFTER, SAME, BEFORE_OR_SAME, AFTER_OR_SAME } Order;
+typedef enum Order { UNKNOWN, BEFORE, AFTER, SAME, BEFORE_OR_SAME, AFTER_OR_SAME, NEVER } Order;
 
 typedef struct Nest {
   const Op *loops[MAX_RANK]; /* in order, around the read, from the outermost */
@@ -160,7 +161,7 @@ static Order by_axis(Module *m, Changes *c, const Nest *nest, int level, const E
   if (k < 0)
     ahead = size_scale(m, ahead, -1);
   if (size_is_const(ahead, &by))
-    return by > 0 ? BEFORE : by < 0 ? AFTER : SAME;
+    return by % k ? NEVER : by > 0 ? BEFORE : by < 0 ? AFTER : SAME;
   if (c->proofs < 4)
     return UNKNOWN;
   c->proofs -= 4;
@@ -176,6 +177,8 @@ static Order by_level(Module *m, Changes *c, const Nest *nest, int level, const 
   Order best = UNKNOWN;
   for (int axis = 0; axis < e->n && axis < write->noperands - 2 && best != BEFORE && best != AFTER; axis++) {
     const Order o = by_axis(m, c, nest, level, e, write, axis);
+    if (o == NEVER)
+      return NEVER;
     if (best == UNKNOWN || o == BEFORE || o == AFTER || o == SAME)
       best = o == UNKNOWN ? best : o;
   }
@@ -195,6 +198,8 @@ static Order order_of(Module *m, Changes *c, const Nest *nest, const Element *e,
   Order maybe = SAME;
   for (int level = 0; level < nest->n && is_inside(write, nest->loops[level]); level++) {
     const Order o = by_level(m, c, nest, level, e, write);
+    if (o == NEVER)
+      return maybe == SAME ? NEVER : maybe;
     if (o == UNKNOWN)
       return UNKNOWN;
     if (o == BEFORE || o == AFTER)
@@ -218,15 +223,17 @@ static const Size *trips_of(Module *m, const Op *loop) {
   return trips;
 }
 
-/* An axis has about as many elements as the loop has iterations, and the tensor not many more than would be recorded.
- */
+/* An axis has about as many elements as the loop has iterations, or a few times as many, and the tensor not many more
+   than would be recorded. */
 static bool fits(Module *m, const Changes *c, const Element *e) {
+  enum { FEW_TIMES = 4 };
   const Type type = loop_carry(c->loop, c->carry)->type;
   const Size *trips = trips_of(m, c->loop);
   const Growth recorded = growth_times(size_growth(m, trips), e->count);
   bool any = false;
-  for (int i = 0; i < type.rank && !any; i++)
-    any = size_is_const(size_sub(m, type.dims[i], trips), NULL);
+  for (int i = 0; i < type.rank; i++)
+    for (int times = 1; times <= FEW_TIMES && !any; times++)
+      any = size_is_const(size_sub(m, type.dims[i], size_scale(m, trips, times)), NULL);
   return any && size_growth(m, type_count(m, type)).degree <= recorded.degree;
 }
 
@@ -238,8 +245,8 @@ Stays element_stays(Module *m, Changes *c, const Element *e) {
     return STAYS_NOWHERE;
   for (int w = 0; w < c->nwrites && (end || start); w++) {
     const Order o = order_of(m, c, &nest, e, number, w);
-    end &= o == BEFORE;
-    start &= o == AFTER;
+    end &= o == BEFORE || o == NEVER;
+    start &= o == AFTER || o == NEVER;
   }
   return start ? STAYS_AT_START : end ? STAYS_AT_END : STAYS_NOWHERE;
 }
