@@ -4,8 +4,8 @@
    becomes  if c { loop .. }.  So the adjoint of a minimum of sums goes back through the least alone, not through all of
    them: the others' share is exactly 0, and what is exactly 0 contributes 0.  Single additions stay as they are: they
    cost no more than a branch. */
+#include "passes/guard.h"
 #include "ir/raw.h"
-#include "passes/passes_internal.h"
 
 /* Exactly 0 where s is. */
 static bool vanishes(const Value *v, const Value *s, int depth) {
@@ -89,6 +89,8 @@ static bool guard_region(Module *m, Region *r) {
     next = op->next;
     for (int i = 0; i < op->nregions; i++)
       any |= guard_region(m, op->regions[i]);
+    if (op->code == OP_LOOP)
+      any |= guard_terms(op);
     if (is_masked(op))
       masks[nmasks++ % MOST_MASKS] = op;
     if (op->code != OP_LOOP || op->nresults || !op->at.loop->nindices)
