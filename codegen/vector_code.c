@@ -1,6 +1,8 @@
 /* Operations of a loop that runs in vectors: scalars, branches, requirements; see codegen/vector.h. */
 #include "codegen/body.h"
 #include "codegen/inline_math.h"
+#include "ir/build.h"
+#include <math.h>
 
 static int lanes(const Body *b) {
   return b->vector->lanes;
@@ -103,12 +105,44 @@ static LLVMValueRef divided_steps(Body *b, const Op *op, LLVMValueRef *x) {
   return phi;
 }
 
+/* sigmoid(-x) close behind sigmoid(x): they share the exponential function, and the quotient; NULL: it is not there. */
+static const Op *mirrored(const Op *op) {
+  enum { CLOSE = 8 };
+  const Value *minus = NULL;
+  int n = 0;
+  for (const Op *next = op->next; next && n < CLOSE; next = next->next, n++) {
+    if (next->code == OP_NEG && next->operands[0] == op->operands[0])
+      minus = next->results[0];
+    else if (next->code == OP_SIGMOID && next->operands[0] == minus)
+      return next;
+  }
+  return NULL;
+}
+
+static void both_sigmoids(Body *b, const Op *op, const Op *of_minus, LLVMValueRef x) {
+  LLVMValueRef f = inline_sigmoids(b->unit, op->results[0]->type.kind, lanes(b));
+  LLVMValueRef both = LLVMBuildCall2(b->at, LLVMGlobalGetValueType(f), f, &x, 1, "");
+  set_value(op->results[0], LLVMBuildExtractValue(b->at, both, 0, ""));
+  set_value(of_minus->results[0], LLVMBuildExtractValue(b->at, both, 1, ""));
+  op_note(of_minus)->is_ahead = true;
+}
+
 static void vector_scalar(Body *b, const Op *op) {
+  OpNote *note = op_note(op);
+  if (note->is_ahead) {
+    note->is_ahead = false;
+    return;
+  }
   LLVMValueRef x[3] = {NULL};
   for (int i = 0; i < op->noperands; i++)
     x[i] = vector_value(b, op->operands[i]);
   if (divides_steps(op)) {
     set_value(op->results[0], divided_steps(b, op, x));
+    return;
+  }
+  const Op *of_minus = op->code == OP_SIGMOID ? mirrored(op) : NULL;
+  if (of_minus) {
+    both_sigmoids(b, op, of_minus, x[0]);
     return;
   }
   if (is_plain(op) || op->code == OP_POWI || has_inline_math(op->code)) {
@@ -175,7 +209,78 @@ static void side(Body *b, const Op *op, int which, LLVMValueRef live, LLVMValueR
     codes[i] = vector_value(b, r->yields[i]);
 }
 
+/* ---- branches for what hardly ever is */
+static bool is_never_negative(const Value *v, int depth) {
+  enum { DEEPEST = 12 };
+  const Op *op = v->def;
+  double x;
+  if (!op || depth == DEEPEST)
+    return false;
+  switch (op->code) {
+  case OP_CONST: return value_is_float_const(v, &x) && x >= 0;
+  case OP_ABS:
+  case OP_SQRT:
+  case OP_EXP: return true;
+  case OP_MUL: return op->operands[0] == op->operands[1];
+  case OP_POWI: return op->at.i % 2 == 0;
+  case OP_ADD: return is_never_negative(op->operands[0], depth + 1) && is_never_negative(op->operands[1], depth + 1);
+  case OP_LOOP: {
+    const int out = v->index - op->at.loop->ncarries - op->at.loop->naccs;
+    return out >= 0 && op->at.loop->outs[out] == OUT_SUM &&
+           is_never_negative(op->regions[0]->yields[v->index - op->at.loop->naccs], depth + 1);
+  }
+  default: return false;
+  }
+}
+
+/* The side that a float takes but where it is equal to another, as the length of a vector is to 0; -1: neither. */
+static int usual_side(const Op *op) {
+  const Op *test = op->operands[0]->def;
+  if (!test || !test->noperands || !kind_is_float(test->operands[0]->type.kind))
+    return -1;
+  switch (test->code) {
+  case OP_EQ: return 1;
+  case OP_NE: return 0;
+  case OP_LT: return value_is_zero(test->operands[0]) && is_never_negative(test->operands[1], 0) ? 0 : -1;
+  case OP_LE: return value_is_zero(test->operands[1]) && is_never_negative(test->operands[0], 0) ? 1 : -1;
+  default: return -1;
+  }
+}
+
+/* Computes scalars alone, and can do no harm where it is not asked for. */
+static bool is_line_of_floats(const Region *r) {
+  for (const Op *op = r->first; op; op = op->next)
+    if (op->code != OP_CONST && (op_info[op->code].group != GROUP_ELEM || (op_info[op->code].effect != EFFECT_PURE &&
+                                                                           !kind_is_float(op->results[0]->type.kind))))
+      return false;
+  return true;
+}
+
+/* In an iteration that may be done again: all lanes take the side, or it is done again. */
+static bool assumed_if(Body *b, const Op *op) {
+  VectorLoop *v = b->vector;
+  const int w = v->watches && !v->mask ? usual_side(op) : -1;
+  if (w < 0 || !is_line_of_floats(op->regions[w]))
+    return false;
+  LLVMTypeRef type = LLVMVectorType(b->unit->f64, (unsigned)v->lanes);
+  LLVMValueRef then = vector_value(b, op->operands[0]), zero = LLVMConstNull(type);
+  LLVMValueRef nan = vector_spread(b, LLVMConstReal(b->unit->f64, NAN), v->lanes);
+  zero = LLVMBuildSelect(b->at, then, w ? nan : zero, w ? zero : nan, "");
+  LLVMBuildStore(b->at, LLVMBuildFAdd(b->at, LLVMBuildLoad2(b->at, type, v->zero, ""), zero, ""), v->zero);
+  const Region *r = op->regions[w];
+  LLVMValueRef mark = lower_region(b, r);
+  LLVMValueRef *codes = NEW_ARRAY(b->unit->arena, LLVMValueRef, op->nresults + 1);
+  for (int i = 0; i < op->nresults; i++)
+    codes[i] = vector_value(b, r->yields[i]);
+  region_pop(b, mark);
+  for (int i = 0; i < op->nresults; i++)
+    set_value(op->results[i], codes[i]);
+  return true;
+}
+
 static void masked_if(Body *b, const Op *op) {
+  if (assumed_if(b, op))
+    return;
   LLVMValueRef then = vector_value(b, op->operands[0]), *codes[2];
   for (int w = 0; w < 2; w++)
     codes[w] = NEW_ARRAY(b->unit->arena, LLVMValueRef, op->nresults + 1);
