@@ -1,9 +1,10 @@
-/* Sharing of equal reductions: a loop whose results are scalars, and which does nothing else, is not run again where an
-   equal one has been.  The builder shares plain operations; this does for loops what that does for them, so that
-   norm(x) * norm(x) is a square of one value, here and to the derivatives.  Loops that stack are left to fusion: to
-   keep a tensor may cost more than to make it again. */
+/* Sharing of equal reductions and branches: a loop, or an `if`, whose results are scalars, and which does nothing else,
+   is not run again where an equal one has been.  The builder shares plain operations; this does for loops what that
+   does for them, so that norm(x) * norm(x) is a square of one value, here and to the derivatives.  Loops that stack are
+   left to fusion: to keep a tensor may cost more than to make it again. */
 #include "passes/share.h"
 #include "passes/number.h"
+#include "passes/rename.h"
 
 enum { BUCKETS = 256 };
 
@@ -136,9 +137,19 @@ static bool sees(const Region *from, const Region *region) {
   return from != NULL;
 }
 
-bool share_loop(Share *s, Module *m, const Op *op, ValueMap *map) {
-  uint64_t hash = (uint64_t)op->nresults;
-  if (op->code != OP_LOOP || op->at.loop->naccs || !hash_region(op->regions[0], op->regions[0], map, &hash))
+static bool hash_op(const Op *op, const ValueMap *map, uint64_t *hash) {
+  if (!op->nresults || (op->code != OP_IF && (op->code != OP_LOOP || op->at.loop->naccs)))
+    return false;
+  *hash = mix((uint64_t)op->nresults, (uint64_t)op->code);
+  for (int i = 0; i < op->nregions; i++)
+    if (!hash_region(op->regions[i], op->regions[i], map, hash))
+      return false;
+  return true;
+}
+
+bool share_op(Share *s, Module *m, const Op *op, ValueMap *map) {
+  uint64_t hash;
+  if (!hash_op(op, map, &hash))
     return false;
   for (int i = 0; i < op->nresults; i++)
     if (op->results[i]->type.rank)
@@ -156,4 +167,31 @@ bool share_loop(Share *s, Module *m, const Op *op, ValueMap *map) {
   *seen = (Seen){hash, op, *bucket};
   *bucket = seen;
   return false;
+}
+
+typedef struct Results {
+  Module *module;
+  ValueMap map;
+  bool any;
+} Results;
+
+static void look_at_results(Op *op, void *arg) {
+  Results *r = arg;
+  const LoopInfo *info = op->code == OP_LOOP ? op->at.loop : NULL;
+  for (int i = 1; info && i < info->nouts; i++)
+    for (int k = 0; k < i; k++) {
+      Value *const *y = op->regions[0]->yields + info->ncarries;
+      if (y[i] != y[k] || info->outs[i] != info->outs[k] || map_get(&r->map, loop_out(op, k)))
+        continue;
+      map_put(&r->map, loop_out(op, i), loop_out(op, k));
+      r->any = true;
+      break;
+    }
+}
+
+void share_results(Func *f) {
+  Results r = {.module = f->module, .map = {.arena = f->module->arena}};
+  region_walk(f->body, look_at_results, &r);
+  if (r.any)
+    region_rename(f->module, f->body, &r.map);
 }

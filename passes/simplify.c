@@ -1,5 +1,5 @@
 /* Simplification: every body made anew through the folding and sharing builder, then dead code removed; equal
-   reductions are shared, and what both arms of a branch compute is computed before it.
+   reductions and branches are shared, and what both arms of a branch compute is computed before it.
    Also the passes that are a copy with a hook: detach, and the end of the pipeline, prune. */
 #include "ir/raw.h"
 #include "passes/arms.h"
@@ -21,15 +21,18 @@ static bool drop_product(Builder *b, const Op *op, ValueMap *map) {
 }
 
 static bool simplify_op(Builder *b, const Op *op, ValueMap *map, void *share) {
+  if (drop_product(b, op, map) || share_op(share, b->module, op, map))
+    return true;
   if (op->code == OP_IF)
     arms_hoist(b, op, map);
-  return drop_product(b, op, map) || share_loop(share, b->module, op, map);
+  return false;
 }
 
 void func_simplify(Func *f) {
   if (func_is_underived(f) || f->is_extern)
     return;
   func_rebuild(f, simplify_op, share_new(f->module->arena));
+  share_results(f);
   func_dce(f);
 }
 
