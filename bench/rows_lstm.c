@@ -3,10 +3,9 @@
 #include "lstm.h"
 #include "row.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MAIN, EXTRA, STATE, SEQUENCE };
+enum { MAIN, EXTRA, STATE, SEQUENCE, ROOM };
 enum { FORGET, IN, OUT, CHANGE, CELL, TANH, BEFORE, HIDDEN_BEFORE, BELOW, KEPT }; /* of each unit and step */
 
 static double sigmoid(double x) {
@@ -87,9 +86,9 @@ static void loss_backward(const Row *row, int64_t t, const double *top, double *
 static int by_hand(const Row *row, void *const *to) {
   const int64_t l = row->sizes[0], b = row->sizes[1], c = row->sizes[2];
   double *main_bar = to[MAIN], *extra_bar = to[EXTRA];
-  double *room = calloc((size_t)(4 * l * b + b + (c - 1) * b * (l * KEPT + 1)), sizeof *room);
-  double *state_bar = room, *state = state_bar + 2 * l * b, *x = state + 2 * l * b, *tops = x + b;
+  double *state_bar = row->inputs[ROOM].data, *state = state_bar + 2 * l * b, *x = state + 2 * l * b, *tops = x + b;
   double *kept = tops + (c - 1) * b;
+  memset(state_bar, 0, sizeof *state_bar * (size_t)(2 * l * b));
   memset(main_bar, 0, array_bytes(&row->outputs[MAIN]));
   memset(extra_bar, 0, array_bytes(&row->outputs[EXTRA]));
   all_forward(row, state, x, kept, tops);
@@ -101,7 +100,6 @@ static int by_hand(const Row *row, void *const *to) {
     for (int64_t i = 0; i < b; i++)
       extra_bar[i] += x[i] * INPUT(row, double, SEQUENCE)[t * b + i];
   }
-  free(room);
   return 0;
 }
 
@@ -122,6 +120,7 @@ void build_lstm(Row *row) {
   row_input(row, "extra_params", 'd', 2, (int64_t[]){3, b}, 1, 0);
   row_input(row, "state", 'd', 2, (int64_t[]){2 * l, b}, 0.5, 0);
   row_input(row, "sequence", 'd', 2, (int64_t[]){c, b}, 0.5, 0.5);
+  row->inputs[ROOM].data = row_room(row, 4 * l * b + b + (c - 1) * b * (l * KEPT + 1), sizeof(double)); /* no input */
   row_output(row, 'd', 8 * l * b);
   row_output(row, 'd', 3 * b);
   row->objective = objective;

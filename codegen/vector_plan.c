@@ -444,14 +444,16 @@ static bool choose(FuncStorage *f, const Op *loop, int bits) {
       return false;
   }
   Plan p = {.f = f, .loop = loop, .body = loop->regions[0], .vector = v, .weight = 1, .vectors = vectors};
-  p.heavy = v->overlaps && is_long_line(p.body);
+  const bool line = v->overlaps && is_long_line(p.body);
+  p.heavy = line;
   const Value *last = loop->regions[0]->params[info->nindices - 1];
   note_of(last)->varying = true;
   note_of(last)->step = 1;
   for (int i = 0; i < info->nouts; i++)
     if (info->outs[i] == OUT_STACK && !loop->regions[0]->yields[i]->type.rank)
       spend_memory(&p, true);
-  const double best = 0.45;
+  /* A line that is left to LLVM otherwise must have its lanes side by side. */
+  const double best = line ? 0.3 : 0.45;
   if (!plan_region(&p, p.body) || !p.heavy || p.vector_cost > best * p.scalar_cost) {
     forget(p.body);
     return false;
