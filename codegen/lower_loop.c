@@ -215,6 +215,19 @@ static void lower_with_ends(LoopCode *l, const Ends *ends) {
     lower_range(l, at_least(b, to, from, to, from), n);
 }
 
+/* Where the levels inside have few iterations, LLVM unrolls them, and takes the one around for a loop to run in
+   vectors, whose elements it gathers one by one: not where they make up a long block. */
+static bool unrolls_long(const LoopCode *l, int number) {
+  enum { LONG = 16 };
+  int64_t n, all = 1;
+  for (int i = number + 1; i < l->info->nindices; i++)
+    if (size_is_const(l->info->extents[i], &n) && n > 0 && n <= 4096)
+      all *= n > LONG ? LONG + 1 : n;
+    else
+      return false;
+  return all > LONG;
+}
+
 static void lower_level(LoopCode *l, int number) {
   if (number == l->info->nindices) {
     lower_iteration(l);
@@ -256,6 +269,7 @@ static void lower_level(LoopCode *l, int number) {
     leave_if_idle(l, &idle, &level);
   set_value(index, level.counted.index);
   lower_level(l, number + 1);
+  l->body->plain_loops |= unrolls_long(l, number);
   level_end(l, &level);
   if (may_idle)
     finish_idle(l, &idle, &level);
