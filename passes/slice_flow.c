@@ -240,6 +240,13 @@ static Value *part_of_stack(Slice *s, Value *v, Env *home, int n, Value *const *
   return loop_out(loop, 0);
 }
 
+static bool is_short(const LoopInfo *info) {
+  for (int i = 0; i < info->nindices; i++)
+    if (!size_is_const(info->extents[i], NULL))
+      return false;
+  return info->nindices > 0; /* without indices: loops in it may be anything */
+}
+
 Value *slice_loop_element(Slice *s, Value *v, Env *home, int n, Value *const *idx, uint64_t checks, bool active) {
   const Op *op = v->def;
   const LoopInfo *info = op->at.loop;
@@ -250,7 +257,7 @@ Value *slice_loop_element(Slice *s, Value *v, Env *home, int n, Value *const *id
     filled = slice_one_place(s, v, home, n, idx, active);
   if (filled || s->failed)
     return filled ? filled : slice_nothing(s, type_scalar(v->type.kind));
-  if ((info->ncarries || info->naccs) && active && !is_small(v->type) && !size_is_const(info->extents[0], NULL)) {
+  if ((info->ncarries || info->naccs) && active && !is_small(v->type) && !is_short(info)) {
     slice_fail(s); /* for each element all of the loop would be made */
     return slice_nothing(s, type_scalar(v->type.kind));
   }

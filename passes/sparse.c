@@ -181,6 +181,14 @@ bool block_make(const Sparse *s, const Target *t, const Activity *activity, Bloc
         results[2 * i] = root->records.at[k].value;
         results[2 * i + 1] = root->records.at[k].column;
       }
+  for (int i = 0; i < n; i++) /* the two slices have met a read in different loops */
+    if (results[2 * i]->type.rank != block->sites.sites.at[i]->param->type.rank)
+      block->sites.failed = true;
+  if (block->sites.failed) {
+    block_discard(block->local);
+    block_discard(block->gather);
+    return false;
+  }
   if (block->places.ranges.n)
     region_set_yields(s->module, block->gather->body, 2 * n, results); /* their types are of no function's results */
   else
