@@ -45,18 +45,26 @@ static LLVMValueRef choose(Ranges *r, LLVMValueRef c, LLVMValueRef x, LLVMValueR
   return LLVMBuildSelect(r->body->at, c, x, y, "");
 }
 
+/* x and y through an operation that says whether it has overflowed; where it has, the end of the sign. */
+typedef struct Wide {
+  LLVMValueRef result, overflows, end;
+} Wide;
+static Wide wide(Ranges *r, const char *intrinsic, LLVMValueRef *args, LLVMValueRef signs) {
+  Body *b = r->body;
+  LLVMValueRef pair = call_intrinsic(b, intrinsic, 1, &b->unit->i64, 2, args);
+  LLVMValueRef below = LLVMBuildICmp(b->at, LLVMIntSLT, signs, number(r, 0), "");
+  return (Wide){LLVMBuildExtractValue(b->at, pair, 0, ""), LLVMBuildExtractValue(b->at, pair, 1, ""),
+                choose(r, below, number(r, INT64_MIN), number(r, INT64_MAX))};
+}
+
 /* What is infinite stays so. */
 LLVMValueRef ends_plus(Ranges *r, LLVMValueRef x, LLVMValueRef y) {
   int64_t p, q, sum;
   if (constant(x, &p) && constant(y, &q) && !__builtin_add_overflow(p, q, &sum))
     return number(r, sum);
-  Body *b = r->body;
   LLVMValueRef args[] = {x, y};
-  LLVMValueRef pair = call_intrinsic(b, "llvm.sadd.with.overflow", 1, &b->unit->i64, 2, args);
-  LLVMValueRef below = LLVMBuildICmp(b->at, LLVMIntSLT, x, number(r, 0), "");
-  LLVMValueRef most = choose(r, below, number(r, INT64_MIN), number(r, INT64_MAX));
-  LLVMValueRef s =
-      choose(r, LLVMBuildExtractValue(b->at, pair, 1, ""), most, LLVMBuildExtractValue(b->at, pair, 0, ""));
+  const Wide w = wide(r, "llvm.sadd.with.overflow", args, x);
+  LLVMValueRef s = choose(r, w.overflows, w.end, w.result);
   for (int i = 0; i < 2; i++) {
     if (constant(args[i], &p) && p != INT64_MAX && p != INT64_MIN)
       continue;
@@ -80,16 +88,14 @@ LLVMValueRef ends_times(Ranges *r, LLVMValueRef x, LLVMValueRef y) {
     return number(r, product);
   Body *b = r->body;
   LLVMValueRef args[] = {x, y};
-  LLVMValueRef pair = call_intrinsic(b, "llvm.smul.with.overflow", 1, &b->unit->i64, 2, args);
-  LLVMValueRef sign = LLVMBuildICmp(b->at, LLVMIntSLT, LLVMBuildXor(b->at, x, y, ""), number(r, 0), "");
-  LLVMValueRef most = choose(r, sign, number(r, INT64_MIN), number(r, INT64_MAX));
-  LLVMValueRef infinite = LLVMBuildExtractValue(b->at, pair, 1, "");
+  const Wide w = wide(r, "llvm.smul.with.overflow", args, LLVMBuildXor(b->at, x, y, ""));
+  LLVMValueRef infinite = w.overflows;
   for (int i = 0; i < 2; i++) {
     LLVMValueRef end = LLVMBuildOr(b->at, is(r, args[i], INT64_MAX), is(r, args[i], INT64_MIN), "");
     LLVMValueRef other = LLVMBuildNot(b->at, is(r, args[1 - i], 0), "");
     infinite = LLVMBuildOr(b->at, infinite, LLVMBuildAnd(b->at, end, other, ""), "");
   }
-  return choose(r, infinite, most, LLVMBuildExtractValue(b->at, pair, 0, ""));
+  return choose(r, infinite, w.end, w.result);
 }
 
 static Ends joined(Ranges *r, Ends x, Ends y) {

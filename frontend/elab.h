@@ -273,6 +273,8 @@ struct TypeForm {
   const Size **struct_sizes;
   TypeForm *result; /* FORM_FUNCTION: parts are the parameters */
 };
+/* Of a struct or tuple of that type, with room for its parts. */
+Form *form_like_type(Elab *e, const TypeForm *t, Range at);
 struct StructDecl {
   const char *name;
   const Item *item;

@@ -26,6 +26,18 @@ Form *form_of_value(Elab *e, Range at, Value *v) {
   return f;
 }
 
+Form *form_like_type(Elab *e, const TypeForm *t, Range at) {
+  Form *f = NEW(e->arena, Form);
+  *f = (Form){.kind = t->kind,
+              .at = at,
+              .nparts = t->nparts,
+              .part_names = t->part_names,
+              .decl = t->decl,
+              .struct_sizes = t->struct_sizes};
+  f->parts = NEW_ARRAY(e->arena, Form *, t->nparts);
+  return f;
+}
+
 Form *form_of_size(Elab *e, Range at, const Size *s) {
   Form *f = form_of_value(e, at, build_size(&e->b, s));
   f->as_size = s;

@@ -257,14 +257,7 @@ static bool bind_directions(RuleContext *c, int n, Form *const *forms, const cha
 static Form *param_form(Elab *e, const TypeForm *t, Value *const **leaves, Range at) {
   if (t->kind == FORM_TENSOR)
     return form_of_value(e, at, *(*leaves)++);
-  Form *f = NEW(e->arena, Form);
-  *f = (Form){.kind = t->kind,
-              .at = at,
-              .nparts = t->nparts,
-              .part_names = t->part_names,
-              .decl = t->decl,
-              .struct_sizes = t->struct_sizes};
-  f->parts = NEW_ARRAY(e->arena, Form *, t->nparts);
+  Form *f = form_like_type(e, t, at);
   for (int i = 0; i < t->nparts; i++)
     f->parts[i] = param_form(e, t->parts[i], leaves, at);
   return f;

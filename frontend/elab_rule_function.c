@@ -12,14 +12,7 @@ static Form *placeholder(Elab *e, Region *r, const TypeForm *t, const TypeExpr *
     return form_of_function(e, name.at, function_typed(e, function_unknown(e, x, name), (TypeForm *)t, name));
   if (t->kind == FORM_TENSOR)
     return form_of_value(e, name.at, region_add_param(e->module, r, t->type, NULL));
-  Form *f = NEW(e->arena, Form);
-  *f = (Form){.kind = t->kind,
-              .at = name.at,
-              .nparts = t->nparts,
-              .part_names = t->part_names,
-              .decl = t->decl,
-              .struct_sizes = t->struct_sizes};
-  f->parts = NEW_ARRAY(e->arena, Form *, t->nparts);
+  Form *f = form_like_type(e, t, name.at);
   for (int i = 0; i < t->nparts; i++)
     f->parts[i] = placeholder(e, r, t->parts[i], NULL, name);
   return f;

@@ -8,7 +8,7 @@
       to where the new one is wanted: the two need not be there at the same time.
    4. An update of a row that is replaced before anybody has read it goes. */
 #include "ir/raw.h"
-#include "passes/passes_internal.h"
+#include "passes/gather.h"
 #include "passes/rename.h"
 
 enum { MOST_ADDITIONS = 16, MOST_STEPS = 400 };
@@ -53,17 +53,6 @@ static void move_behind(Op *op, Op *behind) {
     op_insert_before(behind->next, op);
   else
     region_append(behind->parent, op);
-}
-
-/* The result of the loop's accumulator is made by `to` instead. */
-static void hand_over(Module *m, Op *loop, int acc, Op *to, int result) {
-  const int slot = loop->at.loop->ncarries + acc;
-  Value *r = loop->results[slot];
-  op_set_result(m, loop, slot, r->type, NULL);
-  to->results[result] = r;
-  r->def = to;
-  r->index = result;
-  r->region = to->parent;
 }
 
 /* ---- 1: additions to rows */
@@ -159,7 +148,7 @@ static void replace_rows(Additions *a, int acc) {
     move_behind(op, last);
     last = op;
   }
-  hand_over(m, a->loop, acc, last, 0);
+  hand_over_result(m, a->loop, acc, last, 0);
 }
 
 /* ---- 2: additions of whole tensors */
@@ -219,7 +208,7 @@ static void add_by_elements(Module *m, Op *loop) {
   Value *both = build_add(&b, x, y);
   build_loop_end(&b, sum, NULL, &both);
   move_behind(sum, loop);
-  hand_over(m, loop, 0, sum, 0);
+  hand_over_result(m, loop, 0, sum, 0);
   op_unlink(loop);
 }
 

@@ -20,17 +20,17 @@ static int64_t band(int64_t n, int64_t below, int64_t above) {
   return count;
 }
 
-#define CHECK_MATRIX(name, rows, columns, room, used, dense_call, sparse_call)                                         \
-  do {                                                                                                                 \
-    clear();                                                                                                           \
-    good(dense_call);                                                                                                  \
-    good(sparse_call);                                                                                                 \
-    compare(name, rows, columns, room, used);                                                                          \
+#define CHECK_MATRIX(name, rows, columns, room, used, dense_call, sparse_call) \
+  do { \
+    clear(); \
+    good(dense_call); \
+    good(sparse_call); \
+    compare(name, rows, columns, room, used); \
   } while (0)
-#define CHECK_BAND(f, n, below, above, ...)                                                                            \
-  CHECK_MATRIX(#f, n, n, (n) * least((below) + (above) + 1, n), band(n, below, above), f##_dense(__VA_ARGS__, dense),  \
+#define CHECK_BAND(f, n, below, above, ...) \
+  CHECK_MATRIX(#f, n, n, (n) * least((below) + (above) + 1, n), band(n, below, above), f##_dense(__VA_ARGS__, dense), \
                f##_sparse(__VA_ARGS__, ptr, col, val))
-#define CHECK_FULL(f, n, ...)                                                                                          \
+#define CHECK_FULL(f, n, ...) \
   CHECK_MATRIX(#f, n, n, (n) * (n), -1, f##_dense(__VA_ARGS__, dense), f##_sparse(__VA_ARGS__, ptr, col, val))
 
 static void steps(int64_t n, int64_t t) {
@@ -54,8 +54,7 @@ static void steps(int64_t n, int64_t t) {
                closed_sparse(n, u, t, ptr, col, val));
   CHECK_MATRIX("wave", n, n, n * least(2 * s + 1, n), -1, wave_dense(n, u, v, 0.1, t, other, dense, other, other),
                wave_sparse(n, u, v, 0.1, t, NULL, NULL, NULL, ptr, col, val, NULL, NULL, NULL, NULL, NULL, NULL));
-  CHECK_MATRIX("staggered", n + 1, n, (n + 1) * least(2 * s + 1, n), -1,
-               staggered_dense(n, u, v, 0.1, t, other, dense),
+  CHECK_MATRIX("staggered", n + 1, n, (n + 1) * least(2 * s + 1, n), -1, staggered_dense(n, u, v, 0.1, t, other, dense),
                staggered_sparse(n, u, v, 0.1, t, ptr2, col2, val2, ptr, col, val));
   for (int64_t k = 0; k < 3; k++)
     CHECK_MATRIX("shift", n, n, n * least(2 * k * s + 1, n), band(n, 0, 2 * k * s),

@@ -10,12 +10,12 @@ static int64_t most(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-#define CHECK_MATRIX(name, rows, columns, room, dense_call, sparse_call)                                               \
-  do {                                                                                                                 \
-    clear();                                                                                                           \
-    good(dense_call);                                                                                                  \
-    good(sparse_call);                                                                                                 \
-    compare(name, rows, columns, room, -1);                                                                            \
+#define CHECK_MATRIX(name, rows, columns, room, dense_call, sparse_call) \
+  do { \
+    clear(); \
+    good(dense_call); \
+    good(sparse_call); \
+    compare(name, rows, columns, room, -1); \
   } while (0)
 #define NONE NULL, NULL, NULL
 #define HERE ptr, col, val
