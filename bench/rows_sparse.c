@@ -33,6 +33,8 @@ static int rod_by_hand(const Row *row, void *const *to) {
       col[at] = i + 1, val[at++] = -dt;
   }
   ptr[n] = at;
+  while (at < 3 * (int32_t)n) /* the room of the two rows that are shorter */
+    val[at++] = 0;
   return 0;
 }
 
