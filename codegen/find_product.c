@@ -50,18 +50,6 @@ static bool goes_along(const Op *factor, const Product *p, const Value *index, c
 }
 
 /* ---- the loop */
-static const Op *only_loop(const Region *r) {
-  const Op *found = NULL;
-  for (const Op *op = r->first; op; op = op->next) {
-    if (!op->nregions)
-      continue;
-    if (found || op->code != OP_LOOP)
-      return NULL;
-    found = op;
-  }
-  return found;
-}
-
 static const Op *factor_of(const Op *product, int i, Kind k) {
   const Op *def = product->operands[i]->def;
   return def && def->code == OP_INDEX && !def->results[0]->type.rank && def->results[0]->type.kind == k ? def : NULL;
@@ -70,7 +58,7 @@ static const Op *factor_of(const Op *product, int i, Kind k) {
 Product find_product(const Op *loop) {
   const Product none = {0};
   const LoopInfo *info = loop->at.loop;
-  const Op *inner = info->nindices > 1 ? only_loop(loop->regions[0]) : NULL;
+  const Op *inner = info->nindices > 1 ? reducing_loop_in(loop->regions[0]) : NULL;
   if (!inner || inner->at.loop->nindices != 1 || inner->nresults != 1 || inner->at.loop->nouts != 1 ||
       inner->at.loop->outs[0] != OUT_SUM || inner->results[0]->type.rank)
     return none;

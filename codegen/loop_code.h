@@ -96,6 +96,8 @@ void lower_dots(LoopCode *l);
 /* The one loop inside, if it only reduces, and all else, in it as well, are scalar operations without checks that can
    be done whatever results are wanted; NULL otherwise.  adds: after it numbers may be added to accumulators. */
 const Op *plain_inner_loop(const LoopCode *l, bool adds);
+/* The one operation with regions of r, if it is a loop that only reduces; NULL otherwise. */
+const Op *reducing_loop_in(const Region *r);
 /* Whether the innermost level is better run as rows; and that level so. */
 bool runs_as_rows(const LoopCode *l);
 void lower_rows(LoopCode *l);

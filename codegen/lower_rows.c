@@ -70,8 +70,7 @@ static bool all_plain_or_add(const Body *b, const Op *from, uint64_t wants) {
   return true;
 }
 
-/* The one operation with regions of r, if it is a loop that only reduces; NULL otherwise. */
-static const Op *inner_loop(const Region *r) {
+const Op *reducing_loop_in(const Region *r) {
   const Op *found = NULL;
   for (const Op *op = r->first; op; op = op->next) {
     if (!op->nregions)
@@ -185,7 +184,7 @@ static void find_kept(Rows *rows) {
 const Op *plain_inner_loop(const LoopCode *l, bool adds) {
   const Body *b = l->body;
   const Region *body = l->op->regions[0];
-  const Op *inner = inner_loop(body);
+  const Op *inner = reducing_loop_in(body);
   const uint64_t wants = op_note(l->op)->wants;
   if (!inner || (b->wanted && op_note(inner)->wants != wants) || !all_plain(b, body->first, inner, wants) ||
       !(adds ? all_plain_or_add(b, inner->next, wants) : all_plain(b, inner->next, NULL, wants)) ||

@@ -174,6 +174,13 @@ void op_insert_before(Op *at, Op *op) {
   op_enter(op, at->parent);
 }
 
+void op_insert_after(Op *at, Op *op) {
+  if (at->next)
+    op_insert_before(at->next, op);
+  else
+    region_append(at->parent, op);
+}
+
 void op_unlink(Op *op) {
   Region *r = op->parent;
   if (op->prev)

@@ -18,6 +18,7 @@ void region_set_yields(Module *m, Region *r, int n, Value *const *yields);
 /* Links op at the end of r, or before `at`; op and its results then belong to that region. */
 void region_append(Region *r, Op *op);
 void op_insert_before(Op *at, Op *op);
+void op_insert_after(Op *at, Op *op);
 typedef struct Builder Builder;
 /* Appends op, whose results are made, to the builder's region; or gives an equal one made before that is in sight. */
 Op *op_shared(Builder *b, Op *op);

@@ -60,6 +60,7 @@ Type type_map(Module *m, Type t, SizeMap *map, void *arg);
 typedef void SizeVisit(Value *v, void *arg);
 void size_values(const Size *s, SizeVisit *visit, void *arg); /* each value in it, floor quotients looked into */
 bool size_uses(const Size *s, const Value *v);
+bool size_is_outside(const Size *s, const Region *r); /* of no value that the region, or one inside of it, makes */
 /* Splits s into  coefficient * v + rest  where v occurs linearly and in no quotient; false where it does not. */
 bool size_linear_in(Module *m, const Size *s, Value *v, const Size **coefficient, const Size **rest);
 /* True if s >= 0 can be shown, taking as known: size parameters >= 0, loop indices within [0, extent), their extents.

@@ -143,6 +143,21 @@ bool size_uses(const Size *s, const Value *v) {
   return uses.found;
 }
 
+typedef struct Inside {
+  const Region *region;
+  bool found;
+} Inside;
+static void look_inside(Value *v, void *arg) {
+  Inside *in = arg;
+  in->found |= !value_is_outside(v, in->region);
+}
+
+bool size_is_outside(const Size *s, const Region *r) {
+  Inside in = {.region = r};
+  size_values(s, look_inside, &in);
+  return !in.found;
+}
+
 bool size_linear_in(Module *m, const Size *s, Value *v, const Size **coefficient, const Size **rest) {
   if (s->overflow)
     return false;

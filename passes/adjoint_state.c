@@ -32,21 +32,6 @@ static bool is_version(const Versions *v, const Value *x) {
   return map_get(&v->set, x) != NULL;
 }
 
-typedef struct Inside {
-  const Region *body;
-  bool yes;
-} Inside;
-static void look_inside(Value *v, void *arg) {
-  Inside *in = arg;
-  in->yes |= !value_is_outside(v, in->body);
-}
-
-static bool changes_inside(const Size *extent, const Region *body) {
-  Inside in = {.body = body};
-  size_values(extent, look_inside, &in);
-  return in.yes;
-}
-
 /* The indices of the loops from the body down to a region, and how far they run; false where that is not known. */
 static bool path_indices(const Versions *v, const Region *r, ReadSite *site) {
   const Region *body = v->loop->regions[0];
@@ -62,7 +47,7 @@ static bool path_indices(const Versions *v, const Region *r, ReadSite *site) {
     return false;
   for (int i = 0; i < owner->at.loop->nindices; i++) {
     const Size *extent = owner->at.loop->extents[i];
-    const bool changes = changes_inside(extent, body);
+    const bool changes = !size_is_outside(extent, body);
     if (changes && !(extent = size_bound(m, extent, body)))
       return false;
     site->bounds[site->n] = changes ? extent : NULL;

@@ -7,21 +7,15 @@
 #include "ir/size.h"
 #include "passes/number.h"
 
-static void find_inside(Value *v, void *arg) {
-  const Op **branch = arg;
-  if (*branch && !(value_is_outside(v, (*branch)->regions[0]) && value_is_outside(v, (*branch)->regions[1])))
-    *branch = NULL;
-}
-
 static bool can_move(const Op *op, const Op *branch) {
   if (op->nresults != 1 || op->results[0]->type.rank || op->nregions)
     return false;
   if (op->code == OP_INDEX)
     return !op->at.checks;
   if (op->code == OP_SIZE)
-    size_values(op->at.size, find_inside, &branch);
-  if (op->code == OP_CONST || op->code == OP_SIZE)
-    return branch != NULL;
+    return size_is_outside(op->at.size, branch->regions[0]) && size_is_outside(op->at.size, branch->regions[1]);
+  if (op->code == OP_CONST)
+    return true;
   return op_info[op->code].group == GROUP_ELEM &&
          (kind_is_float(op->results[0]->type.kind) || op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL);
 }
@@ -37,14 +31,13 @@ typedef struct Table {
 
 static Value *standing_for(const Table *t, Value *v) {
   Value *known = map_get(&t->same, v);
-  return known                                                                                      ? known
-         : value_is_outside(v, t->branch->regions[0]) && value_is_outside(v, t->branch->regions[1]) ? v
-                                                                                                    : NULL;
+  if (known)
+    return known;
+  return value_is_outside(v, t->branch->regions[0]) && value_is_outside(v, t->branch->regions[1]) ? v : NULL;
 }
 
 static bool equal(const Table *t, const Op *a, const Op *b) {
-  if (a->code != b->code || a->noperands != b->noperands || op_attribute(a) != op_attribute(b) ||
-      a->results[0]->type.kind != b->results[0]->type.kind || (a->code == OP_SIZE && a->at.size != b->at.size))
+  if (!op_does_same(a, b))
     return false;
   for (int i = 0; i < a->noperands; i++)
     if (standing_for(t, a->operands[i]) != standing_for(t, b->operands[i]))

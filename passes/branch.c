@@ -52,9 +52,7 @@ static uint64_t hash(const Side *s, const Op *op, bool later) {
 }
 
 static bool equal(const Side *s, const Op *a, const Op *b) {
-  if (a->code != b->code || a->noperands != b->noperands || op_attribute(a) != op_attribute(b) ||
-      a->results[0]->type.kind != b->results[0]->type.kind || (a->code == OP_SIZE && a->at.size != b->at.size) ||
-      (a->code == OP_INDEX && (b->at.checks & ~a->at.checks)))
+  if (!op_does_same(a, b))
     return false;
   for (int i = 0; i < a->noperands; i++)
     if (a->operands[i] != map_value(&s->same, b->operands[i]))

@@ -37,7 +37,6 @@ static bool find_addition(Op *loop, int acc, Addition *found) {
 }
 
 /* ---- 1: sums */
-
 static bool hoist(Module *m, Addition *a) {
   if (a->npath < 2 || !sum_up(m, a->path[a->npath - 1], a->op))
     return false;
@@ -136,17 +135,8 @@ void copy_slice(Builder *b, const Slice *s, const Value *v, ValueMap *map) {
   build_copy_op(b, v->def, map);
 }
 
-typedef struct Within {
-  const Region *top;
-  bool yes;
-} Within;
-static void look_within(Value *v, void *arg) {
-  Within *w = arg;
-  w->yes |= !value_is_outside(v, w->top);
-}
-
 bool is_rectangular(const Addition *a, const Op *loop, Nest *nest) {
-  Within within = {.top = loop->regions[0]};
+  bool rectangular = true;
   *nest = (Nest){0};
   for (int p = 0; p < a->npath; p++)
     for (int i = 0; i < a->path[p]->at.loop->nindices; i++) {
@@ -155,9 +145,9 @@ bool is_rectangular(const Addition *a, const Op *loop, Nest *nest) {
       nest->index[nest->n] = loop_index(a->path[p], i);
       nest->depth[nest->n] = p;
       nest->extent[nest->n++] = a->path[p]->at.loop->extents[i];
-      size_values(a->path[p]->at.loop->extents[i], look_within, &within);
+      rectangular &= size_is_outside(a->path[p]->at.loop->extents[i], loop->regions[0]);
     }
-  return !within.yes;
+  return rectangular;
 }
 
 /* Rectangular, each axis indexed by an index of its own that covers it. */
@@ -214,10 +204,7 @@ static void make_nest(Module *m, Func *f, Op *loop, int acc, const Addition *a, 
   v = with_init(&b, loop->operands[loop->at.loop->ncarries + acc], v, rank, outer->regions[0]->params);
   build_loop_end(&b, outer, NULL, &v);
   op_unlink(outer);
-  if (loop->next)
-    op_insert_before(loop->next, outer);
-  else
-    region_append(loop->parent, outer);
+  op_insert_after(loop, outer);
   op_unlink(a->op);
   hand_over_result(m, loop, acc, outer, 0);
 }

@@ -129,10 +129,7 @@ static void make_sums(Module *m, Func *f, Op *loop, int acc, const Addition *a, 
   build_acc_add(&b, loop_acc(sums, 0), v, nindices, at, 0);
   build_loop_end(&b, sums, NULL, NULL);
   op_unlink(sums);
-  if (loop->next)
-    op_insert_before(loop->next, sums);
-  else
-    region_append(loop->parent, sums);
+  op_insert_after(loop, sums);
   op_unlink(a->op);
   hand_over_result(m, loop, acc, sums, 0);
 }

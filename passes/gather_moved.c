@@ -220,10 +220,7 @@ static Op *make_collector(const Moved *v, Func *f, Value *const *stacks, int acc
   build_acc_add(&b, acc >= 0 ? loop_acc(loop, 0) : v->handle, sum, v->naxes, loop->regions[0]->params, 0);
   build_loop_end(&b, loop, NULL, NULL);
   op_unlink(loop);
-  if (v->loop->next)
-    op_insert_before(v->loop->next, loop);
-  else
-    region_append(v->loop->parent, loop);
+  op_insert_after(v->loop, loop);
   return loop;
 }
 

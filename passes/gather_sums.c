@@ -33,10 +33,7 @@ bool sum_up(Module *m, Op *inner, Op *add) {
   }
   op_unlink(add);
   add->operands[1] = loop_add_out(m, inner, OUT_SUM, v);
-  if (inner->next)
-    op_insert_before(inner->next, add);
-  else
-    region_append(inner->parent, add);
+  op_insert_after(inner, add);
   return true;
 }
 

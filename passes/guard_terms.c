@@ -13,8 +13,8 @@
 enum { MOST_PARTS = 32, LEAST_PRODUCTS = 8, DEEPEST_TERM = 40, MANY = 32 };
 
 typedef struct Terms {
-  const Op *outer; /* the loop over many */
-  Op *inner;       /* the sums */
+  Op *outer; /* the loop over many */
+  Op *inner; /* the sums */
   const Value *tensor;
   int n, products;
   const Op *parts[MOST_PARTS]; /* what is read of it */
@@ -83,21 +83,10 @@ static bool are_sums(const Op *op) {
   return true;
 }
 
-typedef struct Extent {
-  const Region *body;
-  bool varies;
-} Extent;
-static void look_at_extent(Value *v, void *arg) {
-  Extent *e = arg;
-  e->varies |= !value_is_outside(v, e->body);
-}
-
 /* A tangent that is made anew for each direction, from which all terms have a factor. */
 static bool find_terms(Terms *t) {
-  const Op *outer = t->outer;
-  Extent e = {.body = outer->regions[0]};
-  size_values(t->inner->at.loop->extents[0], look_at_extent, &e);
-  if (e.varies)
+  Op *outer = t->outer;
+  if (!size_is_outside(t->inner->at.loop->extents[0], outer->regions[0]))
     return false;
   for (const Op *op = t->inner->regions[0]->first; op; op = op->next) {
     const Value *x = op->code == OP_INDEX ? op->operands[0] : NULL;
@@ -155,7 +144,7 @@ static Op *make_list(const Terms *t) {
   for (Op *op = last->next, *after; op; op = after) {
     after = op->next;
     op_unlink(op);
-    op_insert_before((Op *)(uintptr_t)t->outer, op);
+    op_insert_before(t->outer, op);
   }
   return loop;
 }

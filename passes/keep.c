@@ -142,12 +142,6 @@ static bool cone_is_expensive(const Keep *k, const Value *v) {
 }
 
 /* ---- keeping */
-static void look_inside(Value *v, void *arg) {
-  const void **inside = arg;
-  if (!value_is_outside(v, inside[0]))
-    inside[1] = NULL;
-}
-
 /* Indices of the loops from a body down to a region, outer before inner; their number, or -1. */
 static int path_of(const Region *top, const Region *r, Value **indices) {
   if (r == top)
@@ -193,9 +187,7 @@ static bool storage_is_bounded(const Keep *k, Value *const *path, int n) {
     return false;
   for (int i = 0; i < n; i++) {
     const Op *loop = path[i]->region->owner;
-    const void *inside[2] = {a->regions[0], a};
-    size_values(loop->at.loop->extents[path[i]->index], look_inside, inside);
-    if (!inside[1])
+    if (!size_is_outside(loop->at.loop->extents[path[i]->index], a->regions[0]))
       return false;
   }
   return true;
@@ -259,10 +251,7 @@ static Value *mirror(const Keep *k, Value *v) {
     op->operands[0] = made;
     op->loc = v->def->loc;
     made = op_set_result(k->module, op, 0, v->type, NULL);
-    if (last->next)
-      op_insert_before(last->next, op);
-    else
-      region_append(last->parent, op);
+    op_insert_after(last, op);
     last = op;
   }
   return made;
@@ -367,14 +356,9 @@ static bool is_as_small(const Keep *k, Type t, bool is_state) {
   enum { FEW_TIMES = 8 };
   Module *m = k->module;
   const Op *a = op_a(k);
-  const Region *bodies[] = {a->regions[0], op_b(k)->regions[0]};
   for (int i = 0; i < t.rank; i++)
-    for (int body = 0; body < 2; body++) {
-      const void *inside[2] = {bodies[body], a};
-      size_values(t.dims[i], look_inside, inside);
-      if (!inside[1])
-        return false;
-    }
+    if (!size_is_outside(t.dims[i], a->regions[0]) || !size_is_outside(t.dims[i], op_b(k)->regions[0]))
+      return false;
   bool small = false;
   for (int i = 0; i < a->at.loop->ncarries && !small; i++) {
     const Size *state = type_count(m, loop_carry(a, i)->type), *count = type_count(m, t);

@@ -10,16 +10,11 @@
 
 enum { MAX_SWEEPS = 8, MAX_VERSIONS = 64 };
 
-/* An arm of a branch that is being walked: what is used plainly in both arms is so in front of the branch. */
-typedef struct Arm {
-  ValueMap used; /* values from outside of the branch that are used plainly, to themselves */
-} Arm;
-
 typedef struct Masks {
   Activity *a;
   Module *module;
   bool changed;
-  Arm *arm;         /* the innermost */
+  ValueMap *arm;    /* of the innermost branch's arm: values from outside that it uses plainly, to themselves */
   uint64_t *pieces; /* by uid, of small tensors: the elements that have been seen to be read plainly */
 } Masks;
 
@@ -42,7 +37,7 @@ static void pass(const Masks *m, const Region *r, Value *x, bool y_plain) {
   if (always_reached(r, x))
     activity_set(m->a, x, PLAIN);
   else
-    map_put(&m->arm->used, x, x);
+    map_put(m->arm, x, x);
 }
 
 /* ---- index maps */
@@ -261,26 +256,27 @@ static void masks_index(Masks *m, const Op *op) {
 typedef struct BothArms {
   const Masks *m;
   const Op *branch;
-  const Arm *other;
+  const ValueMap *other;
 } BothArms;
 
 static void pass_both(const Value *x, Value *same, void *arg) {
   const BothArms *both = arg;
-  if (map_get(&both->other->used, x))
+  if (map_get(both->other, x))
     pass(both->m, both->branch->parent, same, true);
 }
 
+/* What is used plainly in both arms is so in front of the branch. */
 static void masks_if(Masks *m, const Op *op) {
-  Arm *around = m->arm, arms[2];
+  ValueMap *around = m->arm, arms[2];
   for (int r = 0; r < 2; r++) {
-    arms[r] = (Arm){.used = {.arena = m->a->arena}};
+    arms[r] = (ValueMap){.arena = m->a->arena};
     m->arm = &arms[r];
     for (int i = 0; i < op->nresults; i++)
       pass(m, op->regions[r], op->regions[r]->yields[i], plain(m, op->results[i]));
     masks_region(m, op->regions[r]);
   }
   m->arm = around;
-  map_each(&arms[0].used, pass_both, &(BothArms){m, op, &arms[1]});
+  map_each(&arms[0], pass_both, &(BothArms){m, op, &arms[1]});
 }
 
 static void masks_op(Masks *m, const Op *op) {

@@ -155,6 +155,12 @@ uint64_t op_attribute(const Op *op) {
   return bits;
 }
 
+bool op_does_same(const Op *a, const Op *b) {
+  return a->code == b->code && a->noperands == b->noperands && op_attribute(a) == op_attribute(b) &&
+         a->results[0]->type.kind == b->results[0]->type.kind && (a->code != OP_SIZE || a->at.size == b->at.size) &&
+         (a->code != OP_INDEX || !(b->at.checks & ~a->at.checks));
+}
+
 static bool commutes(Opcode op) {
   return op == OP_ADD || op == OP_MUL || op == OP_MULZ || op == OP_EQ || op == OP_NE || op == OP_AND || op == OP_OR;
 }

@@ -21,6 +21,8 @@ static inline bool number_equal(Number p, Number q) {
 }
 /* What tells two operations of one code and equal operands apart, but for sizes and checks of indices. */
 uint64_t op_attribute(const Op *op);
+/* Of plain operations with a scalar result: whether a, given b's operands, does what b does, and tests as much. */
+bool op_does_same(const Op *a, const Op *b);
 /* Forgets what the values of a body were numbered. */
 void numbers_reset(const Region *r);
 /* v: of A's body, of B's body, or from around both. */

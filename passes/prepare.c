@@ -208,25 +208,14 @@ static bool may_be_negative(Builder *b, const Op *op, const ValueMap *map, const
   return !clamped && !size_nonnegative(b->module, *extent);
 }
 
-typedef struct Outside {
-  const Region *region;
-  bool yes;
-} Outside;
-static void look_outside(Value *v, void *arg) {
-  Outside *o = arg;
-  o->yes = o->yes && value_is_outside(v, o->region);
-}
-
 /* The larger of an extent and 0, before the outermost loop that does not change it: what is recorded in an inner loop
    has the same size each time. */
 static Value *trips_outside(Builder *b, const Size *extent) {
   Region *here = b->region;
   Op *loop = NULL;
-  Outside o = {.region = here, .yes = true};
-  for (size_values(extent, look_outside, &o); o.yes && b->region->owner; size_values(extent, look_outside, &o)) {
+  while (b->region->owner && size_is_outside(extent, b->region)) {
     loop = b->region->owner;
     b->region = loop->parent;
-    o.region = b->region;
   }
   Value *trips = build_binary(b, OP_MAX, build_size(b, extent), build_int(b, KIND_I64, 0));
   if (loop)

@@ -54,8 +54,9 @@ typedef struct Analysis {
 
 /* Looks at the whole body of `source`. */
 Analysis reach_of_func(Func *source, const bool *wrt, const Activity *activity, bool wants_sites);
-/* What a value of the body itself reaches, over its frame and the function's parameters: arguments alone. */
-Reach *reach_of_value(Analysis *a, Value *v);
+/* What an element of v reaches: itself, where it is an argument or a carry.  A value of the body itself reaches
+   arguments alone, over its frame and the function's parameters. */
+Reach *reach_read(Analysis *a, Value *v);
 /* The place of an element of a type, on that axis. */
 Value *reach_place(Analysis *a, Type t, int axis);
 
@@ -97,8 +98,6 @@ Reach *reach_either(Analysis *a, const Reach *x, const Limits *when_x, const Rea
 
 void reach_region(Analysis *a, const Region *r);
 void reach_set(Analysis *a, const Value *v, Reach *r);
-/* What an element of v reaches: itself, where it is an argument or a carry. */
-Reach *reach_read(Analysis *a, Value *v);
 void reach_loop(Analysis *a, Op *op);
 void reach_while(Analysis *a, Op *op);
 void reach_add(Analysis *a, Op *op);

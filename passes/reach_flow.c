@@ -267,10 +267,6 @@ void reach_region(Analysis *a, const Region *r) {
     reach_op(a, op);
 }
 
-Reach *reach_of_value(Analysis *a, Value *v) {
-  return reach_read(a, v);
-}
-
 Analysis reach_of_func(Func *source, const bool *wrt, const Activity *activity, bool wants_sites) {
   Module *m = source->module;
   Analysis a = {.module = m,

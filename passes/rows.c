@@ -47,14 +47,6 @@ static bool row_is_zero(Module *m, const Value *x, int n, Value *const *at) {
   return value_is_zero(x);
 }
 
-static void move_behind(Op *op, Op *behind) {
-  op_unlink(op);
-  if (behind->next)
-    op_insert_before(behind->next, op);
-  else
-    region_append(behind->parent, op);
-}
-
 /* ---- 1: additions to rows */
 typedef struct Additions {
   Module *module;
@@ -144,8 +136,7 @@ static void replace_rows(Additions *a, int acc) {
     op->loc = a->ops[g]->loc;
     op->origin = a->ops[g]->origin;
     now = op_set_result(m, op, 0, init->type, NULL);
-    region_append(a->loop->parent, op);
-    move_behind(op, last);
+    op_insert_after(last, op);
     last = op;
   }
   hand_over_result(m, a->loop, acc, last, 0);
@@ -207,7 +198,8 @@ static void add_by_elements(Module *m, Op *loop) {
   Value *x = build_index(&b, loop->operands[0], t.rank, at, 0), *y = build_index(&b, add->operands[1], t.rank, at, 0);
   Value *both = build_add(&b, x, y);
   build_loop_end(&b, sum, NULL, &both);
-  move_behind(sum, loop);
+  op_unlink(sum);
+  op_insert_after(loop, sum);
   hand_over_result(m, loop, 0, sum, 0);
   op_unlink(loop);
 }
@@ -314,13 +306,13 @@ static void read_row(Rows *r, const Row *row, Op *use) {
   use->at.checks >>= n;
 }
 
-/* Before the first operation that wants it. */
+/* Before the first update that wants it; its reads are to read what it replaces. */
 static bool sink(const Row *row) {
   int steps = 0;
   for (Op *at = row->op->next; at; at = at->next) {
     if (++steps > MOST_STEPS)
       return false;
-    for (int i = 0; i < row->uses.n; i++)
+    for (int i = 0; at->code == OP_UPDATE && i < row->uses.n; i++)
       if (row->uses.at[i] == at) {
         op_unlink(row->op);
         op_insert_before(at, row->op);
@@ -351,28 +343,20 @@ static void read_past(Rows *r, Row *row) {
     row->uses.at[n++] = use;
   }
   row->uses.n = n;
-  if (!all || !others)
+  if (!all || !others || !sink(row))
     return;
-  VEC(Op *) reads = {0};
   n = 0;
   for (int i = 0; i < row->uses.n; i++) {
     Op *use = row->uses.at[i];
-    if (use->code == OP_INDEX)
-      vec_push(m->arena, reads, use);
-    else
+    if (use->code == OP_UPDATE) {
       row->uses.at[n++] = use;
-  }
-  const int were = row->uses.n;
-  row->uses.n = n;
-  if (!sink(row)) {
-    row->uses.n = were;
-    return;
-  }
-  for (int i = 0; i < reads.n; i++) {
-    reads.at[i]->operands[0] = row->op->operands[0];
+      continue;
+    }
+    use->operands[0] = row->op->operands[0];
     if (before)
-      vec_push(m->arena, before->uses, reads.at[i]);
+      vec_push(m->arena, before->uses, use);
   }
+  row->uses.n = n;
   r->any = true;
 }
 

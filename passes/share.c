@@ -4,7 +4,6 @@
    left to fusion: to keep a tensor may cost more than to make it again. */
 #include "passes/share.h"
 #include "passes/number.h"
-#include "passes/rename.h"
 
 enum { BUCKETS = 256 };
 
@@ -167,31 +166,4 @@ bool share_op(Share *s, Module *m, const Op *op, ValueMap *map) {
   *seen = (Seen){hash, op, *bucket};
   *bucket = seen;
   return false;
-}
-
-typedef struct Results {
-  Module *module;
-  ValueMap map;
-  bool any;
-} Results;
-
-static void look_at_results(Op *op, void *arg) {
-  Results *r = arg;
-  const LoopInfo *info = op->code == OP_LOOP ? op->at.loop : NULL;
-  for (int i = 1; info && i < info->nouts; i++)
-    for (int k = 0; k < i; k++) {
-      Value *const *y = op->regions[0]->yields + info->ncarries;
-      if (y[i] != y[k] || info->outs[i] != info->outs[k] || map_get(&r->map, loop_out(op, k)))
-        continue;
-      map_put(&r->map, loop_out(op, i), loop_out(op, k));
-      r->any = true;
-      break;
-    }
-}
-
-void share_results(Func *f) {
-  Results r = {.module = f->module, .map = {.arena = f->module->arena}};
-  region_walk(f->body, look_at_results, &r);
-  if (r.any)
-    region_rename(f->module, f->body, &r.map);
 }

@@ -8,6 +8,4 @@ typedef struct Share Share;
 Share *share_new(Arena *arena);
 /* For a CopyHook: true if an equal one stands before `op`, in its region or around it; its results are op's then. */
 bool share_op(Share *s, Module *m, const Op *op, ValueMap *map);
-/* Results of a loop that are made of one value are one. */
-void share_results(Func *f);
 #endif

@@ -32,7 +32,6 @@ void func_simplify(Func *f) {
   if (func_is_underived(f) || f->is_extern)
     return;
   func_rebuild(f, simplify_op, share_new(f->module->arena));
-  share_results(f);
   func_dce(f);
 }
 

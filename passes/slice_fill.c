@@ -18,24 +18,13 @@ typedef struct Fill {
   const Size *rest;
 } Fill;
 
-typedef struct Outside {
-  const Region *body;
-  bool all;
-} Outside;
-static void check_outside(Value *v, void *arg) {
-  Outside *o = arg;
-  o->all &= value_is_outside(v, o->body);
-}
-
 static bool index_fits(Fill *f, Value *index) {
   const Size *step, *rest;
   int64_t by;
-  Outside o = {.body = f->body, .all = true};
   if (!size_linear_in(f->module, size_of_value(f->module, index), f->i, &step, &rest) || !size_is_const(step, &by) ||
       !by)
     return false;
-  size_values(rest, check_outside, &o);
-  if (!o.all || (f->step && (f->step != by || f->rest != rest)))
+  if (!size_is_outside(rest, f->body) || (f->step && (f->step != by || f->rest != rest)))
     return false;
   f->step = by;
   f->rest = rest;

@@ -403,7 +403,7 @@ static bool jacobian_bands(Sparse *s, int result, int wrt, Coloured *c) {
   const Activity activity = activity_of(s->source, only(s, wrt), counted);
   Analysis *a = NEW(m->arena, Analysis);
   *a = reach_of_func(s->source, only(s, wrt), &activity, false);
-  const Reach *r = reach_of_value(a, v);
+  const Reach *r = reach_read(a, v);
   if (r)
     *c = coloured(s, a, v->type, r->spans, wrt);
   return r != NULL;
