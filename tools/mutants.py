@@ -24,7 +24,7 @@ import time
 
 ROOMS = ["Makefile", "ir", "frontend", "passes", "codegen", "driver", "runtime", "tools", "lib", "tests"]
 FUZZ = ["-n", "400", "-s", "1", "--native=0", "--first"]
-TESTS = ["tests/fuzz/found", "tests/grad", "tests/cases"]
+TESTS = ["tests/fuzz/found", "tests/grad", "tests/cases", "tests/programs/exact_zeros.ad"]
 SECONDS = 900
 
 
