@@ -262,23 +262,28 @@ static void TEST(lacking)(int64_t n) {
   free(a), free(b), free(c), free(work), free(rows), free(columns);
 }
 
-// Entries in random order, some at one place, some none: their sums by rows, the columns rising.
-static void TEST(rows)(int64_t rows, int64_t columns, int64_t n) {
+// Entries in random order, or in rows of `room` each, some at one place, some none: their sums by rows, the columns
+// rising.
+static void TEST(rows)(int64_t rows, int64_t columns, int64_t n, int64_t room) {
   REAL *value = TEST(fresh)(n, 1), *val = TEST(fresh)(n, 0), *more = TEST(fresh)(n, 0),
        *sum = TEST(fresh)(rows * columns, 0);
   int32_t *row = malloc((size_t)(n + 1) * sizeof *row), *column = malloc((size_t)(n + 1) * sizeof *column),
-          *col = malloc((size_t)(n + 1) * sizeof *col), *work = malloc((size_t)(n + 1) * sizeof *work),
+          *col = malloc((size_t)(n + 1) * sizeof *col), *work = malloc((size_t)(n + rows + 1) * sizeof *work),
           *ptr = malloc((size_t)(rows + 1) * sizeof *ptr);
   EXPECT(row && column && col && work && ptr);
   for (int64_t i = 0; i < rows * columns; i++)
     sum[i] = 0;
   for (int64_t k = 0; k < n; k++) {
-    row[k] = (int32_t)((random_number() + 1) / 2 * (double)rows * 0.999);
+    row[k] = (int32_t)(room ? k / room : (int64_t)((random_number() + 1) / 2 * (double)rows * 0.999));
     column[k] = k % 7 ? (int32_t)((random_number() + 1) / 2 * (double)columns * 0.999) : -1;
     if (column[k] >= 0)
       sum[row[k] * columns + column[k]] += value[k];
   }
-  KERNEL_OF(csr)((int64_t[]){n, rows + 1}, (const void *[]){row, column, value}, (void *[]){ptr, col, val, work, more});
+  void *out[] = {ptr, col, val, work, more};
+  if (room)
+    KERNEL_OF(csr_rows)((int64_t[]){n, rows + 1, room}, (const void *[]){column, value}, out);
+  else
+    KERNEL_OF(csr)((int64_t[]){n, rows + 1}, (const void *[]){row, column, value}, out);
   EXPECT(ptr[0] == 0 && ptr[rows] <= n);
   for (int64_t i = 0; i < rows; i++)
     for (int64_t k = ptr[i]; k < ptr[i + 1]; k++) {
@@ -311,12 +316,14 @@ static void TEST(even_rows)(void) {
 
 static void TEST(test_all)(void) {
   TEST(even_rows)();
-  TEST(rows)(0, 5, 0);
-  TEST(rows)(3, 4, 0);
-  TEST(rows)(3, 1, 9);
-  TEST(rows)(10, 7, 60);
-  TEST(rows)(2, 300, 700);
-  TEST(rows)(1, 5000, 3000);
+  TEST(rows)(0, 5, 0, 0);
+  TEST(rows)(3, 4, 0, 0);
+  TEST(rows)(3, 1, 9, 0);
+  TEST(rows)(30, 9, 210, 7);
+  TEST(rows)(10, 7, 60, 0);
+  TEST(rows)(12, 70, 12 * 100, 100);
+  TEST(rows)(2, 300, 700, 0);
+  TEST(rows)(1, 5000, 3000, 0);
   for (int i = 0; i < NSIZES; i++) {
     const int64_t n = sizes[i];
     TEST(symmetric)(n);
