@@ -57,10 +57,12 @@ typedef struct Body {
   LLVMBuilderRef entry; /* in the first block, for what is computed once: before its last instruction */
   LLVMValueRef *params; /* by number of the function's parameter */
   LLVMValueRef context, work;
-  LLVMValueRef wanted;             /* NULL: all that is made is */
-  LLVMValueRef lanes;              /* threads that may take part in a call that runs in blocks; NULL: there is none */
-  LLVMValueRef *slots;             /* addresses in the workspace, by slot of the plan */
-  LLVMMetadataRef *scope, *others; /* alias scopes by slot; NULL where there are too many */
+  LLVMValueRef wanted;         /* NULL: all that is made is */
+  LLVMValueRef lanes;          /* threads that may take part in a call that runs in blocks; NULL: there is none */
+  LLVMValueRef *slots;         /* addresses in the workspace, by slot of the plan */
+  LLVMMetadataRef *scope;      /* alias scopes, by slot and then by output */
+  LLVMMetadataRef (*lists)[2]; /* of each, once it has been asked for: it alone, and all others */
+  int nscopes;                 /* 0: there are too many */
   SizeCache *sizes;
   LLVMValueRef row_arrays[KIND_F64 + 1][8]; /* of codegen/lower_rows.c */
   LLVMValueRef tile_panel, tile_sums;       /* of codegen/lower_tiles.c */
@@ -97,6 +99,7 @@ LLVMValueRef call_declared(Body *b, LLVMValueRef f, int nargs, LLVMValueRef *arg
 LLVMValueRef call_intrinsic(Body *b, const char *name, int ntypes, LLVMTypeRef *types, int nargs, LLVMValueRef *args);
 LLVMValueRef text_constant(Unit *u, const char *text); /* a pointer; NULL gives a null pointer */
 LLVMValueRef const_i64(Unit *u, int64_t x);
+enum { MOST_SCOPES = 64 };                                        /* each access names all others */
 LLVMMetadataRef self_node(Unit *u, int n, LLVMMetadataRef *rest); /* a node that is unlike all others */
 void set_metadata(Unit *u, LLVMValueRef v, const char *kind, LLVMMetadataRef node);
 LLVMBasicBlockRef new_block(Body *b, const char *name);

@@ -147,12 +147,14 @@ static LLVMValueRef run_vectors(LoopCode *l, LLVMValueRef extent) {
 }
 
 /* ---- loops whose ends are apart
-   Where an iteration asks whether it is the first or the last, and branches on that, these run apart from the others,
-   of which it is known that they are not: a loop that LLVM can vectorise. */
-enum { MOST_APART = 80 };
+   Where an iteration asks whether it is one of the first or the last, and branches on that, these run apart from the
+   others, of which it is known that they are not: a loop that LLVM can vectorise. */
+enum { MOST_APART = 160, MOST_ENDS = 16, FARTHEST_END = 8 };
 
 typedef struct Ends {
-  const Op *first, *last; /* the comparisons, or NULL */
+  const Op *asks[MOST_ENDS]; /* the comparisons */
+  int n;
+  int64_t first, last; /* how many iterations at either end answer yes to one of them, at the most */
 } Ends;
 
 static int count_ops(const Region *r) {
@@ -165,23 +167,41 @@ static int count_ops(const Region *r) {
   return n;
 }
 
+/* index = c, or index = extent - 1 - c, for a small c. */
+static bool asks_for_end(Module *m, const Op *op, Value *index, const Size *extent, Ends *ends) {
+  if (op->code != OP_EQ || op->operands[0]->type.kind != KIND_I64)
+    return false;
+  const Size *i = size_atom(m, index);
+  const Size *off = size_sub(m, size_of_value(m, op->operands[0]), size_of_value(m, op->operands[1]));
+  for (int sign = 0; sign < 2; sign++) {
+    const Size *at = sign ? size_add(m, off, i) : size_sub(m, i, off); /* where it holds */
+    int64_t begin = FARTHEST_END, end = FARTHEST_END + 1;
+    size_is_const(at, &begin);
+    size_is_const(size_sub(m, extent, at), &end);
+    if (begin < FARTHEST_END && begin < end) {
+      ends->first = begin >= ends->first ? begin + 1 : ends->first;
+      return true;
+    }
+    if (end <= FARTHEST_END) {
+      ends->last = end > ends->last ? end : ends->last;
+      return true;
+    }
+  }
+  return false;
+}
+
 static bool find_ends(const LoopCode *l, Ends *ends) {
-  Module *m = l->body->unit->module;
   const Region *body = l->op->regions[0];
-  const Value *index = body->params[l->info->nindices - 1];
-  const Size *last = size_sub(m, l->info->extents[l->info->nindices - 1], size_const(m, 1));
+  const int last = l->info->nindices - 1;
   bool branches = false;
   *ends = (Ends){0};
   for (const Op *op = body->first; op; op = op->next) {
     branches |= op->code == OP_IF;
-    if (op->code != OP_EQ || op->operands[0]->type.kind != KIND_I64 ||
-        (op->operands[0] != index && op->operands[1] != index))
-      continue;
-    const Size *at = size_of_value(m, op->operands[op->operands[0] == index]);
-    ends->first = size_is(at, 0) ? op : ends->first;
-    ends->last = at == last ? op : ends->last;
+    if (ends->n < MOST_ENDS &&
+        asks_for_end(l->body->unit->module, op, body->params[last], l->info->extents[last], ends))
+      ends->asks[ends->n++] = op;
   }
-  return branches && (ends->first || ends->last) && count_ops(body) <= MOST_APART;
+  return branches && ends->n && count_ops(body) <= MOST_APART;
 }
 
 static void lower_range(LoopCode *l, LLVMValueRef from, LLVMValueRef to) {
@@ -195,24 +215,26 @@ static void lower_range(LoopCode *l, LLVMValueRef from, LLVMValueRef to) {
 }
 
 static void set_never(const Ends *ends, bool never) {
-  if (ends->first)
-    note_of(ends->first->results[0])->never = never;
-  if (ends->last)
-    note_of(ends->last->results[0])->never = never;
+  for (int i = 0; i < ends->n; i++)
+    note_of(ends->asks[i]->results[0])->never = never;
 }
 
 static void lower_with_ends(LoopCode *l, const Ends *ends) {
   Body *b = l->body;
-  LLVMValueRef zero = const_i64(b->unit, 0), one = const_i64(b->unit, 1);
-  LLVMValueRef n = l->extents[l->info->nindices - 1];
-  LLVMValueRef from = ends->first ? one : zero, to = ends->last ? LLVMBuildNSWSub(b->at, n, one, "") : n;
+  LLVMValueRef from = const_i64(b->unit, ends->first), n = l->extents[l->info->nindices - 1];
+  LLVMValueRef to = ends->last ? LLVMBuildNSWSub(b->at, n, const_i64(b->unit, ends->last), "") : n;
+  const bool plain = b->plain_loops;
+  b->plain_loops = true;
   if (ends->first)
-    lower_range(l, zero, smaller(b, n, one));
+    lower_range(l, const_i64(b->unit, 0), smaller(b, n, from));
+  b->plain_loops = plain;
   set_never(ends, true);
   lower_range(l, from, to);
   set_never(ends, false);
+  b->plain_loops = true;
   if (ends->last)
     lower_range(l, at_least(b, to, from, to, from), n);
+  b->plain_loops = plain;
 }
 
 /* Where the levels inside have few iterations, LLVM unrolls them, and takes the one around for a loop to run in

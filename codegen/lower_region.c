@@ -227,7 +227,23 @@ void lower_op(Body *b, const Op *op) {
    A run of operations that are for the same results, and not for all that the region is for, is jumped over where none
    of those is wanted, if there is work or a check in it, or if it needs what was jumped over before.  Values of it are
    then undefined, but tensors have their place all the same, so that a copy of one is harmless. */
+static bool worth_guarding(const Op *op);
+
+/* A branch of a few operations costs no more than the question whether it is wanted, which keeps a loop around from
+   running in vectors. */
+static bool is_light(const Op *branch) {
+  enum { LIGHT = 12 };
+  int n = 0;
+  for (int w = 0; w < 2; w++)
+    for (const Op *op = branch->regions[w]->first; op; op = op->next)
+      if (++n > LIGHT || worth_guarding(op) || !(op_is_quick(op) || op->code == OP_ACC_ADD))
+        return false;
+  return true;
+}
+
 static bool worth_guarding(const Op *op) {
+  if (op->code == OP_IF && is_light(op))
+    return false;
   if (op->nregions || op->code == OP_CALL || op->code == OP_FULL || op->code == OP_UPDATE)
     return true;
   if (op_info[op->code].effect == EFFECT_CHECK && (op->code != OP_INDEX || op->at.checks))

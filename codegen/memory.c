@@ -45,26 +45,49 @@ LLVMValueRef part_address(Body *b, const Value *x, int n, Value *const *idx, uin
 }
 
 /* ---- elements */
-/* The slot of the plan that a tensor lies in for certain, or -1. */
-static int slot_of(const Value *of) {
+/* The memory that a place is: a slot of the plan, or behind these an output; -1: it is not known to be one of them. */
+static int memory_of(const Body *b, const Place *p) {
+  int memory = -1;
+  if (p->kind == PLACE_OUTPUT && !p->followed)
+    memory = b->plan->slots->parts.n + p->number;
+  else if (p->kind == PLACE_WORK && p->room == ROOM_PLANNED && !p->part_of && !p->followed)
+    memory = p->slot;
+  return memory < b->nscopes ? memory : -1;
+}
+
+/* The place that a tensor lies in for certain, or NULL. */
+static const Place *only_place(const Value *of) {
   const Storage *s = of ? note_of(of)->storage : NULL;
   if (s && s->kind == STORAGE_VIEW && s->owners.n == 1)
     s = s->owners.at[0];
-  if (!s || s->kind != STORAGE_OWN)
-    return -1;
-  const Place *p = place_of(s);
-  /* What alternates lies in two. */
-  return p->kind == PLACE_WORK && p->room == ROOM_PLANNED && !p->part_of && !p->twin && !p->is_twin && !p->followed
-             ? p->slot
-             : -1;
+  return s && s->kind == STORAGE_OWN ? place_of(s) : NULL;
 }
 
+static void list_scopes(const Body *b, int one, int other, LLVMMetadataRef *lists) {
+  LLVMMetadataRef in[2], out[MOST_SCOPES];
+  size_t nin = 0, nout = 0;
+  for (int i = 0; i < b->nscopes; i++)
+    if (i == one || i == other)
+      in[nin++] = b->scope[i];
+    else
+      out[nout++] = b->scope[i];
+  lists[0] = LLVMMDNodeInContext2(b->unit->context, in, nin);
+  lists[1] = LLVMMDNodeInContext2(b->unit->context, out, nout);
+}
+
+/* What is read or written there overlaps with nothing in other memory.  What alternates lies in two. */
 static void mark_memory(Body *b, LLVMValueRef access, const Value *of) {
-  const int slot = b->scope ? slot_of(of) : -1;
-  if (slot < 0)
+  const Place *p = b->nscopes ? only_place(of) : NULL;
+  if (!p)
     return;
-  set_metadata(b->unit, access, "alias.scope", b->scope[slot]);
-  set_metadata(b->unit, access, "noalias", b->others[slot]);
+  const int one = memory_of(b, p), other = p->twin ? memory_of(b, p->twin) : one;
+  if (one < 0 || other < 0)
+    return;
+  LLVMMetadataRef pair[2], *lists = one == other ? b->lists[one] : pair;
+  if (one != other || !lists[0])
+    list_scopes(b, one, other, lists);
+  set_metadata(b->unit, access, "alias.scope", lists[0]);
+  set_metadata(b->unit, access, "noalias", lists[1]);
 }
 
 LLVMValueRef load_element(Body *b, Kind k, LLVMValueRef address, const Value *of) {

@@ -47,7 +47,7 @@ bool nest_has_block(const NestKey *k, LLVMBasicBlockRef block) {
 }
 
 /* ---- words */
-enum Mark { MARK_OWN = 1, MARK_END, MARK_CONSTANT, MARK_FREE, MARK_INPUT, MARK_ADDRESS, MARK_PLACE, MARK_LIST };
+enum Mark { MARK_OWN = 1, MARK_END, MARK_CONSTANT, MARK_FREE, MARK_INPUT, MARK_ADDRESS, MARK_PLACE, MARK_SCOPE };
 
 static void word(NestKey *k, uint64_t w) {
   vec_push(k->arena, k->words, w);
@@ -267,8 +267,21 @@ static void particulars(NestKey *k, LLVMValueRef inst, LLVMOpcode op) {
   }
 }
 
-/* Lists of scopes are equal where they are told apart alike; what a loop is told, but for the node's name for itself.
- */
+/* The scopes that an access is in; those that it is not in are all others of the function. */
+static void scopes(NestKey *k, LLVMValueRef list) {
+  const unsigned n = LLVMGetMDNodeNumOperands(list);
+  LLVMValueRef *scope = NEW_ARRAY(k->arena, LLVMValueRef, n + 1);
+  LLVMGetMDNodeOperands(list, scope);
+  word(k, n);
+  for (unsigned i = 0; i < n; i++) {
+    int number = nest_number(k, scope[i]);
+    if (number < 0)
+      set_number(k, scope[i], number = k->nvalues++);
+    own(k, MARK_SCOPE, number);
+  }
+}
+
+/* What a loop is told, but for the node's name for itself. */
 static void metadata(NestKey *k, LLVMValueRef inst) {
   size_t n;
   LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(LLVMGetBasicBlockParent(k->blocks.at[0])));
@@ -277,12 +290,10 @@ static void metadata(NestKey *k, LLVMValueRef inst) {
     const unsigned kind = LLVMValueMetadataEntriesGetKind(all, i);
     LLVMMetadataRef node = LLVMValueMetadataEntriesGetMetadata(all, i);
     word(k, kind);
-    if (kind == LLVMGetMDKindIDInContext(context, "alias.scope", 11) ||
-        kind == LLVMGetMDKindIDInContext(context, "noalias", 7)) {
-      int number = nest_number(k, node);
-      if (number < 0)
-        set_number(k, node, number = k->nvalues++);
-      own(k, MARK_LIST, number);
+    if (kind == LLVMGetMDKindIDInContext(context, "alias.scope", 11)) {
+      scopes(k, LLVMMetadataAsValue(context, node));
+    } else if (kind == LLVMGetMDKindIDInContext(context, "noalias", 7)) {
+      continue;
     } else if (kind == LLVMGetMDKindIDInContext(context, "llvm.loop", 9)) {
       LLVMValueRef value = LLVMMetadataAsValue(context, node);
       const unsigned parts = LLVMGetMDNodeNumOperands(value);

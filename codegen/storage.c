@@ -131,6 +131,7 @@ static void settle_carry(Edge *yield, Region *body) {
     yield->follows = carry->followed = holds_only(carry, yield->to, body);
   } else if (made->kind == PLACE_WORK && !made->is_twin && !made->twin) {
     carry->twin = made;
+    made->twin = carry;
     made->is_twin = true;
     yield->alternates = true;
   }

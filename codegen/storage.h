@@ -36,8 +36,8 @@ struct Place {
   const Op *call;    /* WORK: not a tensor's but the workspace of that call; or NULL */
   int number;        /* SLOT: which of the loop's results; OUTPUT: of the function's */
   VEC(Storage *) members;
-  Place *twin; /* WORK or OUTPUT: carries of one loop alternate between this place and that one */
-  bool is_twin;
+  Place *twin;    /* WORK or OUTPUT: carries of one loop alternate between this place and that one */
+  bool is_twin;   /* what is made in the loop, not the carry */
   Place *part_of; /* WORK: lies there, a part of it (codegen/concat.c), from this element on */
   const Size *part_offset;
   bool followed; /* a carry in it is read elsewhere while its loop runs */

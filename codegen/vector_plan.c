@@ -337,7 +337,7 @@ static void widest_kind(Op *op, void *arg) {
 /* ---- overlapping */
 static bool lies_at(const Storage *s, const Place *place) {
   if (s && s->kind == STORAGE_OWN)
-    return place_of(s) == place || place_of(s)->twin == place || place->twin == place_of(s);
+    return place_of(s) == place || place_of(s)->twin == place;
   for (int i = 0; s && i < s->owners.n; i++)
     if (lies_at(s->owners.at[i], place))
       return true;

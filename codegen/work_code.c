@@ -262,26 +262,19 @@ LLVMValueRef work_bytes_of_call(Body *b, const Op *call) {
 }
 
 /* ---- addresses */
-static void make_scopes(Body *b, int n) {
-  enum { MOST_SCOPES = 64 }; /* each access names all others */
+/* Of the slots, and of the outputs where these are not too many. */
+static void make_scopes(Body *b, int nslots) {
   Unit *u = b->unit;
+  const int n = nslots + b->storage->func->nresults <= MOST_SCOPES ? nslots + b->storage->func->nresults : nslots;
   if (n < 2 || n > MOST_SCOPES)
     return;
   if (!u->scope_domain)
     u->scope_domain = self_node(u, 0, NULL);
-  LLVMMetadataRef scopes[MOST_SCOPES], others[MOST_SCOPES];
+  b->nscopes = n;
   b->scope = NEW_ARRAY(u->arena, LLVMMetadataRef, n);
-  b->others = NEW_ARRAY(u->arena, LLVMMetadataRef, n);
+  b->lists = (LLVMMetadataRef(*)[2])NEW_ARRAY(u->arena, LLVMMetadataRef, 2 * n);
   for (int i = 0; i < n; i++)
-    scopes[i] = self_node(u, 1, &u->scope_domain);
-  for (int i = 0; i < n; i++) {
-    int k = 0;
-    for (int j = 0; j < n; j++)
-      if (j != i)
-        others[k++] = scopes[j];
-    b->scope[i] = LLVMMDNodeInContext2(u->context, &scopes[i], 1);
-    b->others[i] = LLVMMDNodeInContext2(u->context, others, (size_t)k);
-  }
+    b->scope[i] = self_node(u, 1, &u->scope_domain);
 }
 
 void work_begin(Body *b) {

@@ -222,3 +222,29 @@ bool value_is_outside(const Value *v, const Region *r) {
       return false;
   return true;
 }
+
+bool op_is_quick(const Op *op) {
+  switch (op->code) {
+  case OP_CONST:
+  case OP_SIZE:
+  case OP_INDEX:
+  case OP_NEG:
+  case OP_ABS:
+  case OP_CAST:
+  case OP_ADD:
+  case OP_SUB:
+  case OP_MUL:
+  case OP_MULZ:
+  case OP_LT:
+  case OP_LE:
+  case OP_EQ:
+  case OP_NE:
+  case OP_AND:
+  case OP_OR:
+  case OP_NOT:
+  case OP_MIN:
+  case OP_MAX:
+  case OP_SELECT: return true;
+  default: return false;
+  }
+}

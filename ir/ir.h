@@ -252,6 +252,8 @@ typedef void OpVisit(Op *op, void *arg);
 void region_walk(Region *r, OpVisit *visit, void *arg);
 /* True if v is defined outside r and of everything below r. */
 bool value_is_outside(const Value *v, const Region *r);
+/* A few cycles' work on scalars, without effects: no division, no function. An index may be checked. */
+bool op_is_quick(const Op *op);
 
 /* An error of ours, not of the user's: prints where, asks for a report, exits with 70. */
 _Noreturn void internal_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -9,21 +9,28 @@ static void look_at_value(Value *v, void *arg) {
   *(bool *)arg &= !v->def && (index || size);
 }
 
-static bool is_bounded(const Size *s) {
+bool known_is_bounded(const Size *s) {
   bool bounded = !s->overflow;
   size_values(s, look_at_value, &bounded);
   return bounded;
 }
 
 static void add_fact(Known *k, const Size *s) {
-  if (k->n < MOST_KNOWN && is_bounded(s))
+  if (k->n < MOST_KNOWN && known_is_bounded(s))
     k->fact[k->n++] = s;
+}
+
+static bool follows(const Known *k, const Size *s) {
+  for (int i = 0; i < k->n; i++)
+    if (size_nonnegative(k->module, size_sub(k->module, s, k->fact[i])))
+      return true;
+  return size_nonnegative(k->module, s);
 }
 
 /* x - y - 1 where x and y differ and x is not the smaller. */
 static void add_difference(Known *k, const Size *x, const Size *y) {
   const Size *s = size_sub(k->module, x, y);
-  if (size_nonnegative(k->module, s))
+  if (follows(k, s))
     add_fact(k, size_sub(k->module, s, size_const(k->module, 1)));
 }
 
@@ -67,14 +74,7 @@ void known_learn(Known *k, const Value *condition, bool holds) {
   }
 }
 
-static bool follows(const Known *k, const Size *s) {
-  for (int i = 0; i < k->n; i++)
-    if (size_nonnegative(k->module, size_sub(k->module, s, k->fact[i])))
-      return true;
-  return size_nonnegative(k->module, s);
-}
-
 bool known_in_range(const Known *k, const Size *at, const Size *end) {
   Module *m = k->module;
-  return is_bounded(at) && follows(k, at) && follows(k, size_sub(m, size_sub(m, end, at), size_const(m, 1)));
+  return known_is_bounded(at) && follows(k, at) && follows(k, size_sub(m, size_sub(m, end, at), size_const(m, 1)));
 }

@@ -12,6 +12,8 @@ typedef struct Known {
   int n;
 } Known;
 
+/* Made of indices of loops and of size parameters alone. */
+bool known_is_bounded(const Size *s);
 /* What it says that the condition holds, or does not. */
 void known_learn(Known *k, const Value *condition, bool holds);
 /* 0 <= at < end can be shown. */

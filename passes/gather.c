@@ -88,29 +88,6 @@ static void stack_up(Module *m, Func *f, Op *loop, int acc, Addition *a) {
 }
 
 /* ---- 3: nests */
-static bool is_cheap(const Op *op) {
-  switch (op->code) {
-  case OP_CONST:
-  case OP_SIZE:
-  case OP_INDEX:
-  case OP_NEG:
-  case OP_CAST:
-  case OP_ADD:
-  case OP_SUB:
-  case OP_MUL:
-  case OP_MULZ:
-  case OP_LT:
-  case OP_LE:
-  case OP_EQ:
-  case OP_NE:
-  case OP_AND:
-  case OP_OR:
-  case OP_NOT:
-  case OP_SELECT: return true;
-  default: return false;
-  }
-}
-
 bool slice_of(Slice *s, const Value *v) {
   const Op *op = v->def;
   if (value_is_outside(v, s->top) || !op)
@@ -118,7 +95,7 @@ bool slice_of(Slice *s, const Value *v) {
   for (int i = 0; i < s->n; i++)
     if (s->ops[i] == op)
       return true;
-  if (!is_cheap(op) || s->n == MAX_SLICE)
+  if (!op_is_quick(op) || s->n == MAX_SLICE)
     return false;
   s->ops[s->n++] = op;
   for (int i = 0; i < op->noperands; i++)

@@ -27,6 +27,7 @@ typedef struct Moved {
   int n, ngroups, naxes;
   Part parts[MOST_ADDITIONS];
   int64_t by[MOST_GROUPS][MOST_AXES];
+  Slice again[MOST_GROUPS]; /* what is computed once more where it is collected */
 } Moved;
 
 /* ---- finding */
@@ -181,24 +182,130 @@ static Value *is_outside(Builder *b, const Moved *v, const int64_t *by, Op *loop
   return outside;
 }
 
+/* The indices of the iteration that adds to the element at k; in `moved`, which axes they differ in. */
+static void indices_of(Builder *b, const int64_t *by, int naxes, const Op *loop, Value **at, uint64_t *moved) {
+  *moved = 0;
+  for (int i = 0; i < naxes; i++) {
+    Value *k = loop_index(loop, i);
+    at[i] = by[i] < 0   ? build_add(b, k, build_int(b, KIND_I64, -by[i]))
+            : by[i] > 0 ? build_sub(b, k, build_int(b, KIND_I64, by[i]))
+                        : k;
+    *moved |= (uint64_t)(by[i] != 0) << i;
+  }
+}
+
 static Value *collect_group(Builder *b, const Moved *v, const int64_t *by, Value *stack, Op *loop) {
   Value *at[MOST_AXES] = {0}, *outside = is_outside(b, v, by, loop);
-  uint64_t checks = 0;
+  uint64_t checks;
   if (!outside)
     return build_index(b, stack, v->naxes, loop->regions[0]->params, 0);
   Value *zero = build_float(b, stack->type.kind, 0);
   Op *branch = build_if_begin(b, outside);
   build_if_else(b, branch, 1, &zero);
-  for (int i = 0; i < v->naxes; i++) { /* checked, as it may be moved: codegen/settle.c */
-    Value *k = loop_index(loop, i);
-    at[i] = by[i] < 0   ? build_add(b, k, build_int(b, KIND_I64, -by[i]))
-            : by[i] > 0 ? build_sub(b, k, build_int(b, KIND_I64, by[i]))
-                        : k;
-    checks |= (uint64_t)(by[i] != 0) << i;
-  }
+  indices_of(b, by, v->naxes, loop, at, &checks); /* checked, as it may be moved: codegen/settle.c */
   Value *x = build_index(b, stack, v->naxes, at, checks);
   build_if_end(b, branch, 1, &x);
   return branch->results[0];
+}
+
+/* ---- what is cheap: computed again where it is collected
+   Its parts stand in one branch, which depends on indices alone, or in none, and are made of few operations on what the
+   loop reads at places that depend on its indices. */
+static bool is_quick(Module *m, const Slice *slice, int most_reads) {
+  int reads = 0;
+  for (int i = 0; i < slice->n; i++) {
+    const Op *op = slice->ops[i];
+    reads += op->code == OP_INDEX;
+    for (int k = 1; op->code == OP_INDEX && k < op->noperands; k++)
+      if (!value_is_outside(op->operands[k], slice->top) && !known_is_bounded(size_of_value(m, op->operands[k])))
+        return false;
+    if (op->nresults && op->results[0]->type.rank)
+      return false;
+  }
+  return reads <= most_reads;
+}
+
+static bool find_again(const Moved *v, int group, Slice *slice) {
+  enum { MOST_READS = 6 };
+  const Op *branch = NULL;
+  Slice condition = {.top = v->loop->regions[0]};
+  int nparts = 0;
+  *slice = condition;
+  for (int i = 0; i < v->n; i++) {
+    const Part *p = &v->parts[i];
+    if (p->group != group)
+      continue;
+    if ((nparts++ && p->branch != branch) || !slice_of(slice, p->op->operands[1]))
+      return false;
+    branch = p->branch;
+  }
+  return is_quick(v->module, slice, MOST_READS) &&
+         (!branch || (slice_of(&condition, branch->operands[0]) && is_quick(v->module, &condition, 0)));
+}
+
+/* What the parts of the group in that region come to in the iteration `at`; NULL: it has none. */
+static Value *sum_again(Builder *b, const Moved *v, int group, int which, Value *const *at) {
+  const Slice *slice = &v->again[group];
+  ValueMap map = {.arena = v->module->arena};
+  Value *sum = NULL;
+  for (int i = 0; i < v->naxes; i++)
+    map_put(&map, loop_index(v->loop, i), at[i]);
+  for (int i = 0; i < v->n; i++) {
+    const Part *p = &v->parts[i];
+    if (p->group != group || p->which != which)
+      continue;
+    copy_slice(b, slice, p->op->operands[1], &map);
+    Value *x = map_value(&map, p->op->operands[1]);
+    sum = sum ? build_add(b, sum, x) : x;
+  }
+  for (int i = 0; i < slice->n; i++) { /* checked, as in collect_group */
+    const Op *op = slice->ops[i];
+    const Value *copy = op->code == OP_INDEX ? map_get(&map, op->results[0]) : NULL;
+    for (int k = 1; copy && copy->def && copy->def->code == OP_INDEX && k < op->noperands; k++)
+      if (map_value(&map, op->operands[k]) != op->operands[k])
+        copy->def->at.checks |= 1ull << (k - 1);
+  }
+  return sum;
+}
+
+static Value *collect_again(Builder *b, const Moved *v, int group, Op *loop) {
+  Module *m = v->module;
+  const int64_t *by = v->by[group];
+  Value *at[MOST_AXES] = {0}, *stop = is_outside(b, v, by, loop), *first = NULL;
+  Value *zero = build_float(b, v->handle->type.kind, 0);
+  const Part *part = v->parts;
+  bool has[2] = {false, false};
+  uint64_t moved;
+  indices_of(b, by, v->naxes, loop, at, &moved);
+  while (part->group != group)
+    part++;
+  for (int i = 0; i < v->n; i++)
+    has[v->parts[i].which] |= v->parts[i].group == group;
+  if (part->branch) {
+    const Slice condition = {.top = v->loop->regions[0]};
+    ValueMap map = {.arena = m->arena};
+    for (int i = 0; i < v->naxes; i++)
+      map_put(&map, loop_index(v->loop, i), at[i]);
+    copy_slice(b, &condition, part->branch->operands[0], &map);
+    first = map_value(&map, part->branch->operands[0]);
+    if (!has[0] || !has[1])
+      stop = build_binary(b, OP_OR, stop, has[0] ? build_unary(b, OP_NOT, first) : first);
+  }
+  Op *outer = build_if_begin(b, stop), *inner = NULL;
+  build_if_else(b, outer, 1, &zero);
+  Value *x[2] = {NULL, NULL};
+  if (has[0] && has[1]) {
+    inner = build_if_begin(b, first);
+    x[0] = sum_again(b, v, group, 0, at);
+    build_if_else(b, inner, 1, &x[0]);
+    x[1] = sum_again(b, v, group, 1, at);
+    build_if_end(b, inner, 1, &x[1]);
+    x[0] = inner->results[0];
+  } else {
+    x[0] = sum_again(b, v, group, has[1], at);
+  }
+  build_if_end(b, outer, 1, x);
+  return outer->results[0];
 }
 
 static Op *make_collector(const Moved *v, Func *f, Value *const *stacks, int acc) {
@@ -214,7 +321,7 @@ static Op *make_collector(const Moved *v, Func *f, Value *const *stacks, int acc
   b.share_top = loop->regions[0];
   Value *sum = NULL;
   for (int g = 0; g < v->ngroups; g++) {
-    Value *x = collect_group(&b, v, v->by[g], stacks[g], loop);
+    Value *x = stacks[g] ? collect_group(&b, v, v->by[g], stacks[g], loop) : collect_again(&b, v, g, loop);
     sum = sum ? build_add(&b, sum, x) : x;
   }
   build_acc_add(&b, acc >= 0 ? loop_acc(loop, 0) : v->handle, sum, v->naxes, loop->regions[0]->params, 0);
@@ -222,6 +329,13 @@ static Op *make_collector(const Moved *v, Func *f, Value *const *stacks, int acc
   op_unlink(loop);
   op_insert_after(v->loop, loop);
   return loop;
+}
+
+static bool is_moved(const int64_t *by, int naxes) {
+  bool moved = false;
+  for (int i = 0; i < naxes; i++)
+    moved |= by[i] != 0;
+  return moved;
 }
 
 /* acc: the loop's own accumulator; -1: one from around. */
@@ -232,7 +346,8 @@ static bool collect(Module *m, Func *f, Op *loop, Value *handle, int acc) {
     return false;
   Value *zero = zero_before(m, loop, type_scalar(handle->type.kind));
   for (int g = 0; g < v.ngroups; g++)
-    stacks[g] = stack_group(&v, g, zero);
+    if (!is_moved(v.by[g], v.naxes) || !find_again(&v, g, &v.again[g]))
+      stacks[g] = stack_group(&v, g, zero);
   for (int i = 0; i < v.n; i++)
     op_unlink(v.parts[i].op);
   Op *collector = make_collector(&v, f, stacks, acc);

@@ -6,12 +6,14 @@ usage: mutants.py ROOT WORK [--least=PERCENT] [--only=TEXT] [--fits[=CC]] FILE .
 A FILE is a list of faults:
     # comment
     file passes/linear.c
+    test tests/grad/masks.ad ..      what tells the faults in that file, as far as one knows
     mutant NAME
     - lines as they stand in that file, once
     + lines that stand there instead
 The last line of each side may be the beginning of one.  A fault counts as caught when the copy no longer compiles a
 program that it should, when the fuzzer finds something among its programs, or when one of the tests of derivatives
-fails: the test that has the name of the fault and the fuzzer for every fault, then the others for those that are left.
+fails: the test that has the name of the fault, those of its file and the fuzzer for every fault, then the others for
+those that are left.
 Exit status 0 where PERCENT (95) of them are caught and every entry fits the sources.  --fits: only that they fit, which
 takes no time; with a compiler, that they compile too.
 """
@@ -29,17 +31,19 @@ SECONDS = 900
 
 
 class Mutant:
-    def __init__(self, file, name):
-        self.file, self.name, self.old, self.new = file, name, [], []
+    def __init__(self, file, tests, name):
+        self.file, self.tests, self.name, self.old, self.new = file, tests, name, [], []
 
 
 def read_list(path):
-    mutants, file = [], None
+    mutants, file, tests = [], None, []
     for number, line in enumerate(open(path).read().splitlines(), 1):
         if line.startswith("file "):
-            file = line[5:].strip()
+            file, tests = line[5:].strip(), []
+        elif line.startswith("test "):
+            tests = line[5:].split()
         elif line.startswith("mutant "):
-            mutants.append(Mutant(file, line[7:].strip()))
+            mutants.append(Mutant(file, tests, line[7:].strip()))
         elif line[:1] == "-":
             mutants[-1].old.append(line[2:])
         elif line[:1] == "+":
@@ -75,17 +79,19 @@ class Copy:
         goals = goals or [self.fuzzer, os.path.join(self.build, "gradc"), "stage"]
         # Two links a fault: LLVM's own linker, where there is one, takes a tenth of the time.
         fast = [f"LDFLAGS=-B{self.bindir} -fuse-ld=lld"] if os.path.exists(os.path.join(self.bindir, "ld.lld")) else []
-        return run(["make", "-s", f"BUILD={self.build}"] + fast + goals, self.tree)
+        return run(["make", "-s", f"BUILD={self.build}", "WARNINGS="] + fast + goals, self.tree)
 
     def passes(self, tests):
         return run(["sh", "tools/run-tests.sh"] + tests, self.tree, env=self.env)
 
-    def caught_soon(self, name):
-        """What tells the fault: the test of its name, or the fuzzer; or None."""
-        own = os.path.join("tests", "grad", name.split(":")[0].replace(" ", "_") + ".ad")
+    def caught_soon(self, m):
+        """What tells the fault: the test of its name, those of its file, or the fuzzer; or None."""
+        own = os.path.join("tests", "grad", m.name.split(":")[0].replace(" ", "_") + ".ad")
         if os.path.exists(os.path.join(self.tree, own)) and not self.passes([own]):
             return own
-        return None if run([self.fuzzer] + FUZZ, self.tree) else "fuzzer"
+        if not run([self.fuzzer] + FUZZ, self.tree):
+            return "fuzzer"
+        return " ".join(m.tests) if m.tests and not self.passes(m.tests) else None
 
     def caught_late(self, _):
         return None if self.passes(TESTS) else "tests"
@@ -98,7 +104,7 @@ class Copy:
         if text.count(old) != 1:
             return f"stale: {text.count(old)} places"
         open(path, "w").write(text.replace(old, new))
-        how = catch(m.name) if self.make() else "stale: it does not compile"
+        how = catch(m) if self.make() else "stale: it does not compile"
         open(path, "w").write(text)
         return how
 
@@ -108,7 +114,7 @@ def fit(root, mutants, compiler):
     bad = []
     for m in mutants:
         text, old = open(os.path.join(root, m.file)).read(), "\n".join(m.old)
-        flags = "-std=c11 -Wall -Wextra -Wpedantic -Werror -O1 -I. -Ibuild -S -o /dev/null -x c -".split()
+        flags = "-std=c11 -I. -Ibuild -fsyntax-only -x c -".split()
         good = text.count(old) == 1
         if good and compiler:
             planted = text.replace(old, "\n".join(m.new))
@@ -127,9 +133,10 @@ def main():
     mutants = [m for path in words[2:] for m in read_list(path) if options.get("only", "") in f"{m.file}: {m.name}"]
     if "fits" in options:
         sys.exit(not fit(words[0], mutants, options["fits"]))
+    every = sorted({test for m in mutants for test in m.tests})
     copy = Copy(words[0], os.path.abspath(words[1]))
     # The tools of the tests know nothing of derivatives: made once.
-    if not copy.make(["all"]) or not copy.make() or copy.caught_soon("none") or copy.caught_late("none"):
+    if not copy.make(["all"]) or not copy.make() or copy.caught_soon(Mutant(None, every, "none")) or copy.caught_late(None):
         sys.exit("mutants: the tests fail without any fault")
     # What is quick for all of them first, then what is slow for those that are left.
     found, left = {}, mutants
