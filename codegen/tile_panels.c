@@ -38,12 +38,38 @@ static LLVMValueRef waiting_sum(Tiles *t, LLVMValueRef tile, int sum, int cell) 
   return LLVMBuildInBoundsGEP2(b->at, tile_vector(t, tile_kind(t)), t->waiting, &at, 1, "");
 }
 
-static void move_sums(Tiles *t, LLVMValueRef tile, bool back) {
+static void put_sums(Tiles *t, LLVMValueRef tile) {
+  for (int i = 0; i < t->inner->nresults; i++)
+    for (int cell = 0; cell < tile_ncells(t); cell++)
+      LLVMBuildStore(t->body->at, tile_load(t, tile_kind(t), t->sums[i][cell]), waiting_sum(t, tile, i, cell));
+}
+
+/* `begins`: nothing has been put there yet, the sums are 0. */
+static void take_sums(Tiles *t, LLVMValueRef tile, LLVMValueRef begins) {
+  Body *b = t->body;
+  LLVMValueRef sums[MAX_SUMS][MAX_CELLS];
+  LLVMBasicBlockRef before = current_block(b), waits = new_block(b, "waits"), taken = new_block(b, "taken");
+  if (begins)
+    LLVMBuildCondBr(b->at, begins, taken, waits);
+  else
+    LLVMBuildBr(b->at, waits);
+  begin_block(b, waits);
+  for (int i = 0; i < t->inner->nresults; i++)
+    for (int cell = 0; cell < tile_ncells(t); cell++)
+      sums[i][cell] = tile_load(t, tile_kind(t), waiting_sum(t, tile, i, cell));
+  LLVMBuildBr(b->at, taken);
+  begin_block(b, taken);
   for (int i = 0; i < t->inner->nresults; i++)
     for (int cell = 0; cell < tile_ncells(t); cell++) {
-      LLVMValueRef waits = waiting_sum(t, tile, i, cell), sum = t->sums[i][cell];
-      LLVMBuildStore(t->body->at, tile_load(t, tile_kind(t), back ? waits : sum), back ? sum : waits);
+      LLVMTypeRef type = LLVMTypeOf(sums[i][cell]);
+      LLVMValueRef sum = LLVMBuildPhi(b->at, type, ""), values[] = {sums[i][cell], LLVMConstNull(type)};
+      LLVMBasicBlockRef blocks[] = {waits, before};
+      LLVMAddIncoming(sum, values, blocks, begins ? 2 : 1);
+      sums[i][cell] = sum;
     }
+  for (int i = 0; i < t->inner->nresults; i++)
+    for (int cell = 0; cell < tile_ncells(t); cell++)
+      LLVMBuildStore(b->at, sums[i][cell], t->sums[i][cell]);
 }
 
 /* Tiles from `first` on, and vectors of columns, with sums that wait. */
@@ -71,7 +97,7 @@ static LLVMValueRef waiting_tile(Tiles *t, LLVMValueRef vector, LLVMValueRef til
   return LLVMBuildNSWAdd(b->at, LLVMBuildNSWMul(b->at, vector, const_i64(b->unit, BLOCK), ""), tile, "");
 }
 
-static void add_stretch(Tiles *t, const Block *block) {
+static void add_stretch(Tiles *t, const Block *block, LLVMValueRef begins) {
   Body *b = t->body;
   CountedLoop vectors, tiles;
   counted_begin(b, &vectors, block->nvectors, "vectors");
@@ -80,9 +106,9 @@ static void add_stretch(Tiles *t, const Block *block) {
   counted_begin(b, &tiles, block->ntiles, "tiles");
   enter_waiting_tile(t, block, tiles.index, column);
   LLVMValueRef waiting = waiting_tile(t, vectors.index, tiles.index);
-  move_sums(t, waiting, true);
+  take_sums(t, waiting, begins);
   tile_steps(t);
-  move_sums(t, waiting, false);
+  put_sums(t, waiting);
   counted_end(b, &tiles);
   counted_end(b, &vectors);
 }
@@ -94,7 +120,7 @@ static void finish_block(Tiles *t, const Block *block) {
   LLVMValueRef column = column_of(t, block, vectors.index);
   counted_begin(b, &tiles, block->ntiles, "tiles");
   enter_waiting_tile(t, block, tiles.index, column);
-  move_sums(t, waiting_tile(t, vectors.index, tiles.index), true);
+  take_sums(t, waiting_tile(t, vectors.index, tiles.index), NULL);
   tile_mend(t);
   tile_leave(t);
   counted_end(b, &tiles);
@@ -104,16 +130,14 @@ static void finish_block(Tiles *t, const Block *block) {
 static void lower_block(Tiles *t, const Block *block) {
   Body *b = t->body;
   Unit *u = b->unit;
-  const int bytes = BLOCK * ROWS * kind_bytes(tile_kind(t)) * t->vector->lanes;
   LLVMValueRef extent = extent_code(b, t->inner->at.loop->extents[0]);
   LLVMValueRef up = LLVMBuildNSWAdd(b->at, extent, const_i64(u, STRETCH - 1), "");
   CountedLoop l;
-  LLVMBuildMemSet(b->at, t->waiting, LLVMConstInt(u->i8, 0, false),
-                  LLVMBuildNSWMul(b->at, block->nvectors, const_i64(u, bytes), ""), WORK_ALIGNMENT);
-  counted_begin(b, &l, LLVMBuildUDiv(b->at, up, const_i64(u, STRETCH), ""), "stretch");
+  LLVMValueRef nstretches = LLVMBuildUDiv(b->at, up, const_i64(u, STRETCH), ""), one = const_i64(u, 1);
+  counted_begin(b, &l, at_least(b, nstretches, one, nstretches, one), "stretch"); /* the first puts the sums */
   t->panel_first = LLVMBuildNSWMul(b->at, l.index, const_i64(u, STRETCH), "");
   t->panel_end = smaller(b, extent, LLVMBuildNSWAdd(b->at, t->panel_first, const_i64(u, STRETCH), ""));
-  add_stretch(t, block);
+  add_stretch(t, block, LLVMBuildICmp(b->at, LLVMIntEQ, l.index, const_i64(u, 0), ""));
   counted_end(b, &l);
   finish_block(t, block);
 }
