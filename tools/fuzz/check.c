@@ -24,10 +24,15 @@ typedef enum Called {
   CALL_GRADIENT,
   CALL_GRADIENT_JVP,
   CALL_GRADIENT_VJP,
+  CALL_DENSE,
+  CALL_SPARSE,
+  CALL_SECOND_DENSE,
+  CALL_SECOND_SPARSE,
   CALL_COUNT
 } Called;
-static const char *const symbols[CALL_COUNT] = {"f",        "f_vjp",        "f_added",     "f_jvp",
-                                                "gradient", "gradient_jvp", "gradient_vjp"};
+static const char *const symbols[CALL_COUNT] = {"f",        "f_vjp",        "f_added",      "f_jvp",
+                                                "gradient", "gradient_jvp", "gradient_vjp", "f_dense",
+                                                "f_sparse", "loss_dense",   "loss_sparse"};
 
 typedef struct Checker {
   Arena arena;
@@ -124,7 +129,8 @@ static void refused(Checker *k, Way w) {
 
 /* Compiling is what costs the most: of a program one function is compiled. */
 static const char *compiled_one(const Checker *k) {
-  static const Called choices[] = {CALL_F, CALL_VJP, CALL_ADDED, CALL_JVP, CALL_GRADIENT_JVP, CALL_GRADIENT_VJP};
+  static const Called choices[] = {
+      CALL_F, CALL_VJP, CALL_ADDED, CALL_JVP, CALL_GRADIENT_JVP, CALL_GRADIENT_VJP, CALL_SPARSE, CALL_SECOND_SPARSE};
   const int n = sizeof choices / sizeof *choices;
   for (int i = 0; i < n; i++) {
     const Called c = choices[(k->c->seed + (uint64_t)i) % (uint64_t)n];
@@ -368,6 +374,70 @@ static void check_second(Checker *k) {
   check_compositions(k);
 }
 
+/* ---- sparse matrices: rows' beginnings, columns, values */
+/* The matrix of which `dense` has the elements; false where what is in `a` is none. */
+static bool spread(const Array *a, const Array *dense, double *to) {
+  const int64_t rows = array_count(&a[0]) - 1, count = array_count(dense), columns = rows > 0 ? count / rows : 0;
+  int64_t k = 0;
+  memset(to, 0, sizeof *to * (size_t)count);
+  if (array_float(&a[0], 0) != 0 || (rows > 0 && array_float(&a[0], rows) > (double)array_count(&a[1])))
+    return false;
+  for (int64_t i = 0; i < rows; i++) {
+    double before = -1;
+    for (; k < (int64_t)array_float(&a[0], i + 1); k++) {
+      const double column = array_float(&a[1], k);
+      if (!(column > before && column < (double)columns))
+        return false;
+      to[i * columns + (int64_t)column] = array_float(&a[2], k);
+      before = column;
+    }
+  }
+  return true;
+}
+
+static void compare_matrix(Checker *k, Called which, int r, Noise *noise, bool *known) {
+  const Array *dense = &k->answers[which].results.at[r];
+  const int64_t n = array_count(dense);
+  double *all = NEW_ARRAY(&k->arena, double, n + 1);
+  Array made = array_new(&k->arena, dense->kind, dense->rank, dense->dims);
+  if (!spread(k->answers[which + 1].results.at + 3 * (ptrdiff_t)r, dense, all)) {
+    report(k, WRONG_VALUE, "%s, matrix %d: rows or columns are out of order or range", symbols[which + 1], r);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    array_set(&made, i, all[i]);
+    if (near(dense, &made, i, k->c->coarse))
+      continue;
+    if (!*known)
+      noise_of(k, which, noise);
+    *known = true;
+    const Verdict v = noise_judge(noise, r, i, all[i], k->c->coarse);
+    if (v == UNDECIDED)
+      k->undecided = true;
+    else if (v == WRONG_VALUE)
+      report(k, v, "%s, matrix %d, element %lld: %.17g, dense %.17g", symbols[which + 1], r, (long long)i, all[i],
+             array_float(dense, i));
+  }
+}
+
+static void check_sparse(Checker *k, Called which, Arrays args) {
+  Noise noise;
+  bool known = false;
+  if (!has(k, which) || !has(k, (Called)(which + 1)))
+    return;
+  call_reference(k, which, args);
+  call_reference(k, (Called)(which + 1), args);
+  const Answer *dense = &k->answers[which], *sparse = &k->answers[which + 1];
+  if (dense->status || sparse->status || !all_finite(dense->results, 1e8)) {
+    k->undecided = true;
+    return;
+  }
+  if (sparse->results.n != 3 * dense->results.n)
+    report(k, WRONG_VALUE, "%s has %d results, not %d", symbols[which + 1], sparse->results.n, 3 * dense->results.n);
+  for (int r = 0; r < dense->results.n && k->out->verdict <= UNDECIDED; r++)
+    compare_matrix(k, which, r, &noise, &known);
+}
+
 static void check_all(Checker *k, const Settings *s) {
   const char *text = case_text(&k->arena, k->c);
   if (!open_way(k, text, REFERENCE))
@@ -382,6 +452,8 @@ static void check_all(Checker *k, const Settings *s) {
       check_second(k);
     else
       k->undecided = true;
+    check_sparse(k, CALL_DENSE, k->args[CALL_F]);
+    check_sparse(k, CALL_SECOND_DENSE, joined(k, k->args[CALL_F], k->weights));
   }
   for (Way w = OPTIMISED; w < WAY_COUNT; w++) {
     if ((w == NATIVE_O0 && !s->o0) || (w == NATIVE_O2 && !s->o2))

@@ -56,7 +56,14 @@ typedef struct Param {
 } Param;
 
 /* Which of the functions that derive f are made and checked. */
-enum { WITH_VJP = 1, WITH_JVP = 2, WITH_SECOND = 4, WITH_ALL = 7, WITH_ADDED = 8 /* accumulate = true */ };
+enum {
+  WITH_VJP = 1,
+  WITH_JVP = 2,
+  WITH_SECOND = 4,
+  WITH_ALL = 7,
+  WITH_ADDED = 8,  /* accumulate = true */
+  WITH_SPARSE = 16 /* sparse = true, beside the dense one */
+};
 typedef struct Case {
   uint64_t seed; /* of the inputs */
   Node *helpers; /* list: structs and functions */

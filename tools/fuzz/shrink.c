@@ -157,7 +157,7 @@ static void shrink_sizes(Shrinker *s) {
 }
 
 static void shrink_with(Shrinker *s) {
-  for (unsigned bit = 1; bit < WITH_ALL; bit <<= 1)
+  for (unsigned bit = 1; bit <= WITH_SPARSE; bit <<= 1)
     if (s->c->with & bit) {
       s->c->with &= ~bit;
       if (try(s))

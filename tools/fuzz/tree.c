@@ -186,6 +186,14 @@ static void add_second(Text *t, const Case *c) {
   }
 }
 
+static void add_matrices(Text *t, const Case *c, const char *operator, const char * of, const char *name) {
+  for (int sparse = 0; sparse < 2; sparse++) {
+    text_printf(t, "export %s(%s, wrt = (", operator, of);
+    add_wrt(t, c, NULL);
+    text_printf(t, ")%s) as %s_%s;\n", sparse ? ", sparse = true" : "", name, sparse ? "sparse" : "dense");
+  }
+}
+
 const char *case_text(Arena *a, const Case *c) {
   Text t = {.arena = a};
   text_node(&t, c->helpers);
@@ -216,6 +224,11 @@ const char *case_text(Arena *a, const Case *c) {
       text_printf(&t, "export jvp(f) as f_jvp;\n");
     if (c->with & WITH_SECOND)
       add_second(&t, c);
+    if (c->with & WITH_SPARSE) {
+      add_matrices(&t, c, "jacobian", "f", "f");
+      if (c->with & WITH_SECOND)
+        add_matrices(&t, c, "hessian", "loss", "loss");
+    }
   }
   return text_end(&t);
 }
