@@ -82,12 +82,12 @@ void carries_leave(Body *b, const Carries *c, const State *s) {
     const Edge *yield = c->yields[i];
     if (!yield || c->at[i] < 0)
       continue;
-    LLVMValueRef last = s->now[c->at[i]];
+    LLVMValueRef last = yield->kept ? c->home[i] : s->now[c->at[i]];
     place_of(yield->to)->address = c->home[i];
     if (yield->alternates)
       twin_of(yield)->address = c->twin_home[i];
     set_value(c->params[i], last);
-    if (!edge_is_free(c->exits[i]))
+    if (!edge_is_free(c->exits[i]) || yield->kept)
       continue;
     LLVMBasicBlockRef move = new_block(b, "move"), after = new_block(b, "");
     LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, last, c->home[i], ""), after, move);

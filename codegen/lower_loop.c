@@ -1,5 +1,6 @@
 /* Code for loops, as they stand: see codegen/loop_code.h, and codegen/lower_rows.c for those that run otherwise. */
 #include "codegen/loop_code.h"
+#include "ir/build.h"
 #include <string.h>
 
 /* ---- counted loops */
@@ -110,11 +111,57 @@ void store_outs(LoopCode *l) {
   take_edges(b, info->nouts, op_note(l->op)->regions[0].edges + info->ncarries);
 }
 
+/* ---- carries that lie in the slots of a stack: codegen/storage.c */
+static LLVMValueRef slot_address(const LoopCode *l, const Edge *yield, LLVMValueRef index) {
+  Body *b = l->body;
+  const Value *stack = out_result(l, yield->kept - 1);
+  const Size *each = type_count(b->unit->module, type_drop(stack->type, 1));
+  return element_address(b, stack->type.kind, value_code(b, stack),
+                         LLVMBuildNSWMul(b->at, index, size_code(b, each), ""));
+}
+
+/* The first one is put into the first slot. */
+static void begin_kept(LoopCode *l) {
+  Body *b = l->body;
+  LLVMValueRef zero = const_i64(b->unit, 0);
+  for (int i = 0; i < l->info->ncarries; i++) {
+    const Edge *yield = l->carries.yields[i];
+    if (!yield || !yield->kept)
+      continue;
+    LLVMValueRef *now = &l->state.now[l->carries.at[i]], slot = slot_address(l, yield, zero);
+    LLVMBasicBlockRef before = current_block(b), copy = new_block(b, "keep"), after = new_block(b, "");
+    LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntSGT, l->extents[0], zero, ""), copy, after);
+    begin_block(b, copy);
+    copy_tensor(b, l->carries.params[i]->type, slot, *now);
+    LLVMBuildBr(b->at, after);
+    begin_block(b, after);
+    LLVMValueRef phi = LLVMBuildPhi(b->at, b->unit->ptr, ""), codes[] = {*now, slot};
+    LLVMBasicBlockRef blocks[] = {before, copy};
+    LLVMAddIncoming(phi, codes, blocks, 2);
+    *now = phi;
+  }
+}
+
+/* The next one is made in the slot behind, or in the carry's own place. */
+static void enter_kept(const LoopCode *l) {
+  Body *b = l->body;
+  for (int i = 0; i < l->info->ncarries; i++) {
+    const Edge *yield = l->carries.yields[i];
+    if (!yield || !yield->kept)
+      continue;
+    LLVMValueRef next = LLVMBuildNSWAdd(b->at, value_code(b, loop_index(l->op, 0)), const_i64(b->unit, 1), "");
+    LLVMValueRef last = LLVMBuildICmp(b->at, LLVMIntSGE, next, l->extents[0], "");
+    place_of(yield->to)->twin->address =
+        LLVMBuildSelect(b->at, last, l->carries.home[i], slot_address(l, yield, next), "");
+  }
+}
+
 void lower_iteration(LoopCode *l) {
   Body *b = l->body;
   const LoopInfo *info = l->info;
   Edge *const *yields = op_note(l->op)->regions[0].edges;
   carries_enter(b, &l->carries, &l->state, l->carries.params);
+  enter_kept(l);
   for (int i = 0; i < info->nouts; i++)
     if (yields[info->ncarries + i])
       place_of(yields[info->ncarries + i]->to)->address = stack_address(l, i);
@@ -367,6 +414,7 @@ static void loop_code(Body *b, const Op *op) {
   carries_begin(b, &l.carries, &l.state, op->operands);
   begin_accumulators(&l);
   begin_outs(&l);
+  begin_kept(&l);
   lower_level(&l, 0);
   finish_results(&l);
 }

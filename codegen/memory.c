@@ -63,11 +63,13 @@ static const Place *only_place(const Value *of) {
   return s && s->kind == STORAGE_OWN ? place_of(s) : NULL;
 }
 
-static void list_scopes(const Body *b, int one, int other, LLVMMetadataRef *lists) {
-  LLVMMetadataRef in[2], out[MOST_SCOPES];
+enum { MOST_IN = 3 }; /* a carry's two places and a stack */
+
+static void list_scopes(const Body *b, const int *memory, LLVMMetadataRef *lists) {
+  LLVMMetadataRef in[MOST_IN], out[MOST_SCOPES];
   size_t nin = 0, nout = 0;
   for (int i = 0; i < b->nscopes; i++)
-    if (i == one || i == other)
+    if (i == memory[0] || i == memory[1] || i == memory[2])
       in[nin++] = b->scope[i];
     else
       out[nout++] = b->scope[i];
@@ -75,17 +77,19 @@ static void list_scopes(const Body *b, int one, int other, LLVMMetadataRef *list
   lists[1] = LLVMMDNodeInContext2(b->unit->context, out, nout);
 }
 
-/* What is read or written there overlaps with nothing in other memory.  What alternates lies in two. */
+/* What is read or written there overlaps with nothing in other memory.  What alternates lies in several. */
 static void mark_memory(Body *b, LLVMValueRef access, const Value *of) {
   const Place *p = b->nscopes ? only_place(of) : NULL;
   if (!p)
     return;
-  const int one = memory_of(b, p), other = p->twin ? memory_of(b, p->twin) : one;
-  if (one < 0 || other < 0)
+  const int one = memory_of(b, p);
+  const int memory[MOST_IN] = {one, p->twin ? memory_of(b, p->twin) : one, p->stack ? memory_of(b, p->stack) : one};
+  if (memory[0] < 0 || memory[1] < 0 || memory[2] < 0)
     return;
-  LLVMMetadataRef pair[2], *lists = one == other ? b->lists[one] : pair;
-  if (one != other || !lists[0])
-    list_scopes(b, one, other, lists);
+  const bool alone = memory[1] == one && memory[2] == one;
+  LLVMMetadataRef several[2], *lists = alone ? b->lists[one] : several;
+  if (!alone || !lists[0])
+    list_scopes(b, memory, lists);
   set_metadata(b->unit, access, "alias.scope", lists[0]);
   set_metadata(b->unit, access, "noalias", lists[1]);
 }
@@ -145,7 +149,7 @@ static bool in_one_place(const Edge *e) {
 }
 
 bool edge_is_free(const Edge *e) {
-  return e->alternates || e->follows || in_one_place(e);
+  return e->alternates || e->follows || e->in_slot || in_one_place(e);
 }
 
 void take_edges(Body *b, int n, Edge *const *edges) {

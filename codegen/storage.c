@@ -1,5 +1,6 @@
 /* Merging of values into places, and what happens to the edges that were not merged: see codegen/storage.h. */
 #include "codegen/storage.h"
+#include "ir/build.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,6 +138,25 @@ static void settle_carry(Edge *yield, Region *body) {
   }
 }
 
+/* Where a stack has the carry of each iteration, as the tape of a loop in order does, the carry lies in the slot from
+   the beginning: the next one is made in the slot behind, the last one in the carry's own place. */
+static void settle_kept(const Op *loop, Edge *const *edges) {
+  const LoopInfo *info = loop->at.loop;
+  for (int i = 0; i < info->ncarries && info->nindices == 1; i++) {
+    Edge *yield = edges[i];
+    for (int o = 0; o < info->nouts && yield && yield->alternates && !yield->kept; o++) {
+      Edge *keep = edges[info->ncarries + o];
+      const Storage *stack = note_of(loop->results[info->ncarries + info->naccs + o])->storage;
+      if (!keep || keep->from != loop_carry(loop, i) || place_of(keep->to)->kind != PLACE_SLOT ||
+          place_of(keep->to)->members.n != 1 || stack->kind != STORAGE_OWN)
+        continue;
+      yield->kept = o + 1;
+      keep->in_slot = true;
+      place_of(yield->to)->stack = place_of(yield->to)->twin->stack = place_of(stack);
+    }
+  }
+}
+
 /* ---- edges that are taken together
    A copy must not destroy what another copy at the same point is still to read: what it reads is then put aside. */
 static bool lies_in(const Edge *e, const Place *p) {
@@ -180,6 +200,8 @@ static void settle_op(Op *op, void *arg) {
     for (int i = 0; i < ncarries; i++)
       if (body_note->edges[i])
         settle_carry(body_note->edges[i], body);
+    if (loop)
+      settle_kept(op, body_note->edges);
     settle_together(f, note->nedges, note->edges);
     settle_together(f, ncarries, body_note->edges);
     settle_together(f, ncarries, note->exits);

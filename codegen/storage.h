@@ -41,6 +41,7 @@ struct Place {
   Place *part_of; /* WORK: lies there, a part of it (codegen/concat.c), from this element on */
   const Size *part_offset;
   bool followed; /* a carry in it is read elsewhere while its loop runs */
+  Place *stack;  /* of a stack: while a loop runs, the carry, and what is made for the next, lie in its slots */
   int from, to;  /* holds a value between these points at most */
   /* Set when all is merged: */
   const Region *home;   /* the innermost region around all of it */
@@ -82,6 +83,8 @@ typedef struct Edge {
   Place *aside;    /* the value has to be put aside there before the edges beside it are taken */
   bool alternates; /* yield to carry: the two places change roles with each iteration */
   bool follows;    /* yield to carry: the carry is read where the yield was put */
+  int kept;     /* yield to carry that alternates: 1 + the stack of the loop that has each value of the carry; or 0 */
+  bool in_slot; /* carry to that stack's slot: it is made there */
 } Edge;
 
 /* A tensor that a loop joins with others: codegen/concat.c. */
