@@ -2,6 +2,7 @@
 #include "codegen/interface.h"
 #include "ir/raw.h"
 #include "ir/size.h"
+#include "ir/value_table.h"
 #include <string.h>
 
 const char *c_kind_name(Kind k) {
@@ -131,7 +132,7 @@ static const char *fit_name(Arena *arena, const CInterface *c, const char *name,
    a tensor is computed, here or in a function that is called. */
 typedef struct Bounding {
   Module *module;
-  bool *seen;        /* by uid: values that have been met */
+  ValueTable seen;   /* values that have been met */
   VEC(Value *) left; /* of those, the ones still to be looked into */
   const Func *func;
   bool *params;
@@ -146,9 +147,9 @@ static const bool *bounding_params(Module *m, const Func *f, struct Callee **kno
 
 static void note_bound(Value *v, void *arg) {
   Bounding *b = arg;
-  if (b->seen[v->uid])
+  if (table_get(&b->seen, v))
     return;
-  b->seen[v->uid] = true;
+  *table_at(&b->seen, v) = true;
   vec_push(b->module->arena, b->left, v);
 }
 
@@ -208,11 +209,7 @@ static const bool *bounding_params(Module *m, const Func *f, struct Callee **kno
   struct Callee *callee = NEW(m->arena, struct Callee);
   *callee = (struct Callee){.func = f, .params = NEW_ARRAY(m->arena, bool, f->body->nparams), .next = *known};
   *known = callee;
-  Bounding b = {.module = m,
-                .seen = NEW_ARRAY(m->arena, bool, m->nuids + 1),
-                .func = f,
-                .params = callee->params,
-                .known = known};
+  Bounding b = {.module = m, .seen = {.arena = m->arena}, .func = f, .params = callee->params, .known = known};
   region_walk(f->body, note_op, &b);
   follow_bounds(&b);
   return callee->params;
@@ -240,7 +237,7 @@ static void tape_params(Module *m, const Export *e, bool *params) {
   const Func *f = e->func, *sizes = e->cut.sizes;
   if (!sizes)
     return;
-  Bounding b = {.module = m, .seen = NEW_ARRAY(m->arena, bool, m->nuids + 1), .func = f, .params = params};
+  Bounding b = {.module = m, .seen = {.arena = m->arena}, .func = f, .params = params};
   for (int i = 0; i < e->cut.n; i++) {
     const int at = e->cut.first + i;
     const Type t = e->part == PART_BACKWARD ? f->body->params[at]->type : f->result_types[at];

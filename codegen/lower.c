@@ -41,6 +41,8 @@ static Funcs reached(Unit *u) {
     f->note = NULL;
   for (const Export *e = u->module->exports; e; e = e->next) {
     visit_func(u, e->func, &order);
+    func_note(e->func)->is_exported = true;
+    func_note(e->func)->is_part |= e->part != PART_WHOLE;
     if (e->cut.sizes)
       visit_func(u, e->cut.sizes, &order);
   }

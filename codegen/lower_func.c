@@ -40,15 +40,9 @@ bool has_few_ops(const Func *f) {
 }
 
 /* Whether an export, and no part of one, runs it without a workspace. */
-static bool is_exported_alone(const Module *m, const Func *f) {
-  const WorkPlan *plan = func_note(f)->plan;
-  bool found = false;
-  for (const Export *e = m->exports; e; e = e->next)
-    if (e->func == f && e->part != PART_WHOLE)
-      return false;
-    else
-      found |= e->func == f;
-  return found && !needs_context(plan) && !plan->slots->parts.n;
+static bool is_exported_alone(const Func *f) {
+  const FuncNote *note = func_note(f);
+  return note->is_exported && !note->is_part && !needs_context(note->plan) && !note->plan->slots->parts.n;
 }
 
 void declare_func(Unit *u, Func *f) {
@@ -67,7 +61,7 @@ void declare_func(Unit *u, Func *f) {
     types[n++] = u->ptr;
   note->type = LLVMFunctionType(u->i32, types, (unsigned)n, false);
   note->code = declare_code(u, f, arena_printf(u->arena, "%s.ad", f->name));
-  if (u->options->opt_level >= 2 && is_exported_alone(u->module, f) && has_few_ops(f) && mark_bare_products(u, f))
+  if (u->options->opt_level >= 2 && is_exported_alone(f) && has_few_ops(f) && mark_bare_products(u, f))
     note->bare_code = declare_code(u, f, arena_printf(u->arena, "%s.bare.ad", f->name));
 }
 

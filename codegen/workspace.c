@@ -1,5 +1,6 @@
 /* Planning of a function's workspace: see codegen/workspace.h. */
 #include "codegen/parallel.h"
+#include "ir/value_table.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -342,15 +343,15 @@ static int by_start(const void *x, const void *y) {
 typedef struct Mattering {
   Module *module;
   WorkPlan *plan;
-  bool *seen; /* by uid */
+  ValueTable seen;
   VEC(const Value *) left;
 } Mattering;
 
 static void note_value(Value *v, void *arg) {
   Mattering *m = arg;
-  if (m->seen[v->uid])
+  if (table_get(&m->seen, v))
     return;
-  m->seen[v->uid] = true;
+  *table_at(&m->seen, v) = true;
   vec_push(m->module->arena, m->left, v);
 }
 
@@ -381,7 +382,7 @@ static void note_need(Mattering *m, const Need *need) {
 }
 
 static void note_params(Module *module, WorkPlan *plan, int nparams) {
-  Mattering m = {.module = module, .plan = plan, .seen = NEW_ARRAY(module->arena, bool, module->nuids + 1)};
+  Mattering m = {.module = module, .plan = plan, .seen = {.arena = module->arena}};
   note_need(&m, plan->slots);
   if (plan->part) {
     note_need(&m, plan->part->work);

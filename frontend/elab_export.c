@@ -1,6 +1,7 @@
 /* Exports: C symbols for functions and their derivatives. */
 #include "frontend/elab_core.h"
 #include "ir/raw.h"
+#include "ir/symbols.h"
 #include <string.h>
 
 /* ---- names */
@@ -259,31 +260,56 @@ static void check_parameters(Elab *e, const Export *x) {
       }
 }
 
-/* name, name_ws and name_worksize are made for each. */
-static bool clashes(const char *a, const char *b) {
-  static const char *const SUFFIXES[] = {"", "_ws", "_worksize"};
-  const size_t n = strlen(b);
-  for (int i = 0; i < 3; i++)
-    if (!strncmp(a, b, n) && !strcmp(a + n, SUFFIXES[i]))
-      return true;
-  return false;
+/* ---- names in C: name, name_ws and name_worksize are made for each */
+static const char *const SUFFIXES[] = {"", "_ws", "_worksize"};
+enum { SUFFIXED = sizeof SUFFIXES / sizeof *SUFFIXES };
+
+typedef struct Claim {
+  const Export *by;
+  int number;
+} Claim;
+typedef struct Claims {
+  Arena *arena;
+  Symbols names, made; /* the first export of a name; the first of those that a name in C is made for */
+} Claims;
+
+static const Claim *earlier(const Claim *a, const Claim *b) {
+  return !a || (b && b->number < a->number) ? b : a;
+}
+
+/* The first export before x whose names in C and x's have one in common that is the name of either; x's are entered. */
+static const Export *first_clash(Claims *c, const Export *x, int number) {
+  const char *names[SUFFIXED];
+  for (int i = 0; i < SUFFIXED; i++)
+    names[i] = arena_printf(c->arena, "%s%s", x->symbol, SUFFIXES[i]);
+  const Claim *first = symbol_find(&c->made, names[0]);
+  for (int i = 1; i < SUFFIXED; i++)
+    first = earlier(first, symbol_find(&c->names, names[i]));
+  Claim *own = NEW(c->arena, Claim);
+  *own = (Claim){.by = x, .number = number};
+  for (int i = -1; i < SUFFIXED; i++) {
+    void **place = i < 0 ? symbol_at(&c->names, names[0]) : symbol_at(&c->made, names[i]);
+    if (!*place)
+      *place = own;
+  }
+  return first ? first->by : NULL;
 }
 
 void exports_finish(Elab *e) {
+  Claims claims = {.arena = e->arena, .names = {.arena = e->arena}, .made = {.arena = e->arena}};
+  int number = 0;
   for (const Export *x = e->module->exports; x; x = x->next) {
     if (x->part != PART_TAPESIZE)
       check_parameters(e, x);
-    for (const Export *y = e->module->exports; y != x; y = y->next) {
-      if (!clashes(x->symbol, y->symbol) && !clashes(y->symbol, x->symbol))
-        continue;
-      DiagMessage *m;
-      if (!strcmp(x->symbol, y->symbol))
-        m = elab_error(e, x->loc, "two exports are called '%s'", x->symbol);
-      else
-        m = elab_error(e, x->loc, "'%s' clashes with what '%s' exports in C", x->symbol, y->symbol);
-      diag_note(e->diag, m, y->loc, "the first is here");
-      diag_mend(e->diag, m, "give one another name: export .. as name;");
-      break;
-    }
+    const Export *y = first_clash(&claims, x, number++);
+    if (!y)
+      continue;
+    DiagMessage *m;
+    if (!strcmp(x->symbol, y->symbol))
+      m = elab_error(e, x->loc, "two exports are called '%s'", x->symbol);
+    else
+      m = elab_error(e, x->loc, "'%s' clashes with what '%s' exports in C", x->symbol, y->symbol);
+    diag_note(e->diag, m, y->loc, "the first is here");
+    diag_mend(e->diag, m, "give one another name: export .. as name;");
   }
 }

@@ -3,23 +3,15 @@
 #include "passes/activity.h"
 
 static unsigned char get(const Activity *a, const Value *v) {
-  return v->uid >= a->base && v->uid - a->base < a->cap ? a->flags[v->uid - a->base] : 0;
+  return (unsigned char)table_get(&a->flags, v);
 }
 
 bool activity_set(Activity *a, const Value *v, unsigned char flag) {
-  if (!kind_is_float(v->type.kind) || v->uid < a->base)
+  if (!kind_is_float(v->type.kind) || (get(a, v) & flag) == flag)
     return false;
-  const unsigned i = v->uid - a->base;
-  if (i >= a->cap) {
-    const unsigned cap = i + 1 > 2 * a->cap ? i + 1 : 2 * a->cap;
-    unsigned char *flags = NEW_ARRAY(a->arena, unsigned char, cap);
-    for (unsigned k = 0; k < a->cap; k++)
-      flags[k] = a->flags[k];
-    a->flags = flags;
-    a->cap = cap;
-  }
-  const bool news = !(a->flags[i] & flag);
-  a->flags[i] |= flag;
+  uint64_t *flags = table_at(&a->flags, v);
+  const bool news = !(*flags & flag);
+  *flags |= flag;
   return news;
 }
 
@@ -29,12 +21,11 @@ bool activity_has(const Activity *a, const Value *v, unsigned char flag) {
 
 void activity_clear(Activity *a, const Value *v, unsigned char flag) {
   if (get(a, v) & flag)
-    a->flags[v->uid - a->base] &= (unsigned char)~flag;
+    *table_at(&a->flags, v) &= ~(uint64_t)flag;
 }
 
 void activity_clear_all(Activity *a, unsigned char flag) {
-  for (unsigned i = 0; i < a->cap; i++)
-    a->flags[i] &= (unsigned char)~flag;
+  table_clear(&a->flags, flag);
 }
 
 /* Passes `flag` from one value to another. */
@@ -196,9 +187,7 @@ static void sweep_region(Sweep *s, Region *r) {
 }
 
 Activity activity_of(Func *f, const bool *wrt, const bool *results) {
-  Activity a = {.arena = f->module->arena, .base = f->body->nparams ? f->body->params[0]->uid : 0};
-  a.cap = f->module->nuids > a.base ? f->module->nuids - a.base : 1;
-  a.flags = NEW_ARRAY(a.arena, unsigned char, a.cap);
+  Activity a = {.flags = {.arena = f->module->arena}};
   for (int i = 0; i < f->body->nparams; i++)
     if (wrt[i])
       activity_set(&a, f->body->params[i], VARIED);

@@ -4,15 +4,14 @@
    An active value is steep if its bar may be infinite though every value is finite: it leads to the operand of sqrt, or
    another function with an infinite slope somewhere, by operations that keep an infinite bar infinite.
    It is masked if its bar is exactly 0 somewhere by construction (masks.c).
-   The flags are kept beside the values, by uid: passes that copy code carry them over with activity_copied(). */
+   The flags are kept beside the values: passes that copy code carry them over with activity_copied(). */
 #ifndef GRADC_PASSES_ACTIVITY_H
 #define GRADC_PASSES_ACTIVITY_H
 #include "ir/build.h"
+#include "ir/value_table.h"
 
 typedef struct Activity {
-  Arena *arena;
-  unsigned base, cap; /* flags of the values with base <= uid < base + cap */
-  unsigned char *flags;
+  ValueTable flags;
 } Activity;
 
 /* PLAIN: not masked.  For masks.c: ASSUMED plain, of a carry, while it looks for a fixed point; elements REPLACED. */

@@ -6,11 +6,18 @@
 #include "ir/raw.h"
 #include "passes/passes_internal.h"
 
+static char apart_mark;
+
+void apart_note(Module *m) {
+  for (Func *f = m->funcs; f; f = f->next)
+    f->note = NULL;
+  for (const Export *e = m->exports; e; e = e->next)
+    if (e->part != PART_WHOLE && !e->cut.sizes)
+      e->func->note = &apart_mark;
+}
+
 bool func_is_apart(const Func *f) {
-  for (const Export *e = f->module->exports; e; e = e->next)
-    if (e->part != PART_WHOLE && !e->cut.sizes && e->func == f)
-      return true;
-  return false;
+  return f->note == &apart_mark;
 }
 
 static Func *copy_of(Func *f) {

@@ -512,6 +512,7 @@ static bool keep_region(Keep *k, Region *r) {
 }
 
 static void keep_all(Module *m) {
+  apart_note(m);
   for (Func *f = m->funcs; f; f = f->next) {
     if (func_is_underived(f) || f->is_extern || region_op_count(f->body) > LARGE)
       continue;

@@ -14,8 +14,8 @@ typedef struct Masks {
   Activity *a;
   Module *module;
   bool changed;
-  ValueMap *arm;    /* of the innermost branch's arm: values from outside that it uses plainly, to themselves */
-  uint64_t *pieces; /* by uid, of small tensors: the elements that have been seen to be read plainly */
+  ValueMap *arm;     /* of the innermost branch's arm: values from outside that it uses plainly, to themselves */
+  ValueTable pieces; /* of small tensors: the elements that have been seen to be read plainly */
 } Masks;
 
 static bool plain(const Masks *m, const Value *v) {
@@ -164,12 +164,9 @@ static bool covers(Masks *m, const Op *read) {
   const Value *x = read->operands[0];
   const Reach r = reach_of(m, read);
   int64_t count;
-  if (r.all || x->uid < m->a->base || x->uid - m->a->base >= m->a->cap ||
-      !size_is_const(type_count(m->module, x->type), &count) || count > 64)
+  if (r.all || !size_is_const(type_count(m->module, x->type), &count) || count > 64)
     return r.all;
-  if (!m->pieces)
-    m->pieces = NEW_ARRAY(m->a->arena, uint64_t, m->a->cap);
-  uint64_t *seen = &m->pieces[x->uid - m->a->base];
+  uint64_t *seen = table_at(&m->pieces, x);
   *seen |= r.elements;
   return *seen == UINT64_MAX >> (64 - count);
 }
@@ -269,7 +266,7 @@ static void pass_both(const Value *x, Value *same, void *arg) {
 static void masks_if(Masks *m, const Op *op) {
   ValueMap *around = m->arm, arms[2];
   for (int r = 0; r < 2; r++) {
-    arms[r] = (ValueMap){.arena = m->a->arena};
+    arms[r] = (ValueMap){.arena = m->module->arena};
     m->arm = &arms[r];
     for (int i = 0; i < op->nresults; i++)
       pass(m, op->regions[r], op->regions[r]->yields[i], plain(m, op->results[i]));
@@ -339,15 +336,14 @@ static void assume(Op *op, void *arg) {
 }
 
 void activity_masks(Activity *a, Func *f, const bool *plain_results) {
-  Masks m = {.a = a, .module = f->module, .changed = true};
+  Masks m = {.a = a, .module = f->module, .changed = true, .pieces = {.arena = f->module->arena}};
   region_walk(f->body, assume, &(Assumption){.a = a, .plain = true});
   for (int sweeps = 0; m.changed; sweeps++) {
     m.changed = false;
     if (sweeps == MAX_SWEEPS)
       region_walk(f->body, assume, &(Assumption){.a = a, .plain = false});
     activity_clear_all(a, PLAIN);
-    for (unsigned i = 0; m.pieces && i < a->cap; i++)
-      m.pieces[i] = 0;
+    table_clear(&m.pieces, UINT64_MAX);
     for (int i = 0; i < f->body->nyields; i++)
       pass(&m, f->body, f->body->yields[i], plain_results[i]);
     masks_region(&m, f->body);

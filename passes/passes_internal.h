@@ -20,7 +20,9 @@ bool func_may_fail(Func *f);
 static inline bool func_is_underived(const Func *f) {
   return f->derive.op != DERIVE_NONE;
 }
-/* Set apart by pass `apart`, and not cut yet: what it keeps serves many runs of the reverse sweep. */
+/* Set apart by pass `apart`, and not cut yet: what it keeps serves many runs of the reverse sweep.  Asked after
+   apart_note(), as long as no other pass writes to the notes of functions. */
+void apart_note(Module *m);
 bool func_is_apart(const Func *f);
 /* An operation that costs more than a load: an exponential, a division, a loop. */
 bool op_is_expensive(const Op *op);

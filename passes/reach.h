@@ -43,8 +43,7 @@ typedef struct Analysis {
   Func *source;
   const bool *wrt;
   const Activity *activity;
-  unsigned base, cap; /* values by uid */
-  Reach **reach;
+  ValueTable reach; /* addresses of Reach */
   VEC(Op *) frames;
   VEC(ReachAdd *) adds;
   Range at; /* of the operation that is being looked at */

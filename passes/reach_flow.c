@@ -4,8 +4,7 @@
 
 /* ---- values */
 void reach_set(Analysis *a, const Value *v, Reach *r) {
-  if (v->uid >= a->base && v->uid - a->base < a->cap)
-    a->reach[v->uid - a->base] = r;
+  *table_at(&a->reach, v) = (uintptr_t)r;
 }
 
 static bool is_argument(const Analysis *a, const Value *v) {
@@ -20,7 +19,7 @@ static bool is_carry(const Value *v) {
 Reach *reach_read(Analysis *a, Value *v) {
   const bool counts = is_argument(a, v) || (is_carry(v) && kind_is_float(v->type.kind));
   if (!counts)
-    return v->def && v->uid >= a->base && v->uid - a->base < a->cap ? a->reach[v->uid - a->base] : NULL;
+    return v->def ? (Reach *)(uintptr_t)table_get(&a->reach, v) : NULL;
   Reach *r = NEW(a->module->arena, Reach);
   *r = (Reach){.source = v, .spans = NEW_ARRAY(a->module->arena, Span, v->type.rank + 2)};
   for (int k = 0; k < v->type.rank; k++) {
@@ -273,8 +272,7 @@ Analysis reach_of_func(Func *source, const bool *wrt, const Activity *activity, 
                 .source = source,
                 .wrt = wrt,
                 .activity = activity,
-                .cap = m->nuids + 1,
-                .reach = NEW_ARRAY(m->arena, Reach *, m->nuids + 1),
+                .reach = {.arena = m->arena},
                 .wants_sites = wants_sites};
   reach_region(&a, source->body);
   return a;
