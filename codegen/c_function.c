@@ -124,6 +124,19 @@ static void write_intrinsic(CWriter *w, LLVMValueRef i, const char *name) {
     internal_error("--emit=c: no C for %s", name);
 }
 
+/* Of an exported function, whose pointers have types: the caller's own parameters are of the same ones. */
+static const char *exported_arguments(CWriter *w, LLVMValueRef i, unsigned n) {
+  static const char cast[] = "(char *)";
+  const char *text = "";
+  for (unsigned k = 0; k < n; k++) {
+    const char *x = c_value(w, LLVMGetOperand(i, k));
+    if (begins_with(x, cast))
+      x += strlen(cast);
+    text = arena_printf(w->arena, "%s%s%s", text, k ? ", " : "", x);
+  }
+  return text;
+}
+
 static void write_call(CWriter *w, LLVMValueRef i) {
   LLVMValueRef f = LLVMGetCalledValue(i);
   size_t n;
@@ -134,7 +147,9 @@ static void write_call(CWriter *w, LLVMValueRef i) {
     write_intrinsic(w, i, name);
     return;
   }
-  const char *call = arena_printf(w->arena, "%s(%s)", c_function(w, f), arguments(w, i, LLVMGetNumArgOperands(i)));
+  const bool is_export = LLVMGetFirstBasicBlock(f) && LLVMGetLinkage(f) == LLVMExternalLinkage;
+  const char *given = (is_export ? exported_arguments : arguments)(w, i, LLVMGetNumArgOperands(i));
+  const char *call = arena_printf(w->arena, "%s(%s)", c_function(w, f), given);
   if (is_void(i))
     fprintf(w->out, "  %s;\n", call);
   else if (!LLVMGetFirstUse(i))

@@ -1,4 +1,5 @@
-/* The C functions of an export: name, name_ws and name_worksize.
+/* The C functions of an export: name, name_ws and name_worksize.  Of the first two one has the code and the other calls
+   it: name, where no workspace is needed, else name_ws, which takes a workspace of its own where the size is OWN_WORK.
 
    The workspace of a call, in this order, each part a multiple of WORK_ALIGNMENT:
      the context of what is pushed, if anything is; the planned tensors; for each output that is NULL or that is added
@@ -10,11 +11,13 @@
 
 enum {
   CONTEXT_BYTES = 64,
-  STATUS_BAD_SIZE = 5,
   FRAME_RESULT_BYTES = 1024, /* of a result in the frame, and of all */
   FRAME_BYTES = 4096,
+  FEW_PARTS = 4,     /* of a workspace, whose size is computed in place */
   COPIED_BYTES = 256 /* a result of no more is always made in the frame, where it may be in registers, and copied */
 };
+
+#define OWN_WORK INT64_MIN
 
 typedef struct ExportCode {
   Body body;
@@ -25,6 +28,7 @@ typedef struct ExportCode {
   LLVMValueRef *bytes;   /* and the room that it takes there */
   int *frames;           /* or its bytes in the frame; 0: not there */
   LLVMValueRef aside;    /* the sum of that */
+  LLVMValueRef fixed;    /* bytes for the context, and for what is planned with the body's lanes */
   LLVMValueRef total;    /* bytes of the workspace, but for what is pushed */
   bool no_work;          /* none is ever needed */
 } ExportCode;
@@ -76,25 +80,63 @@ static LLVMValueRef declare_export(Unit *u, const CInterface *c, const char *nam
 }
 
 /* ---- sizes */
-static void check_bytes(Body *b, Type t) {
+/* What is to be checked, by one branch for all. */
+typedef struct SizeChecks {
+  Body *body;
+  LLVMValueRef any, worst; /* whether one has failed; the size that the first of those is about */
+} SizeChecks;
+
+static void check_later(SizeChecks *c, LLVMValueRef bad, LLVMValueRef size) {
+  LLVMBuilderRef at = c->body->at;
+  if (LLVMIsAConstantInt(bad) && !LLVMConstIntGetZExtValue(bad))
+    return;
+  /* What is checked may be poison where a check before it fails. */
+  c->worst = c->any ? LLVMBuildSelect(at, c->any, c->worst, size, "") : size;
+  c->any = c->any ? LLVMBuildSelect(at, c->any, LLVMConstInt(c->body->unit->i1, 1, false), bad, "") : bad;
+}
+
+static void check_now(SizeChecks *c) {
+  if (c->any)
+    fail_size_if(c->body, c->any, c->worst);
+  c->any = NULL;
+}
+
+/* All extents are constants or parameters. */
+static bool is_simple(Type t) {
+  for (int i = 0; i < t.rank; i++) {
+    const Term *term = t.dims[i]->nterms == 1 ? &t.dims[i]->terms[0] : NULL;
+    const bool is_param = term && term->coefficient == 1 && term->npowers == 1 && term->powers[0].exponent == 1 &&
+                          term->powers[0].atom->value;
+    if (!size_is_const(t.dims[i], NULL) && !is_param)
+      return false;
+  }
+  return true;
+}
+
+static void check_bytes(SizeChecks *c, Type t) {
+  Body *b = c->body;
+  if (!is_simple(t))
+    check_now(c); /* what is computed from sizes can take them for good */
   check_type(b, t);
-  LLVMValueRef bytes = saturated_bytes(b, t);
-  fail_size_if(b, LLVMBuildICmp(b->at, LLVMIntEQ, bytes, const_i64(b->unit, INT64_MAX), ""), bytes);
+  LLVMValueRef too_many = const_i64(b->unit, INT64_MAX);
+  check_later(c, LLVMBuildICmp(b->at, LLVMIntEQ, saturated_bytes(b, t), too_many, ""), too_many);
 }
 
 /* The sizes themselves, and the tensors that they describe. */
 static void check_sizes(Body *b) {
   const Func *f = b->func;
+  SizeChecks c = {.body = b};
   for (int i = 0; i < f->nsizes; i++) {
     LLVMValueRef size = value_code(b, f->body->params[i]);
-    fail_size_if(b, LLVMBuildICmp(b->at, LLVMIntSLT, size, const_i64(b->unit, 0), ""), size);
+    check_later(&c, LLVMBuildICmp(b->at, LLVMIntSLT, size, const_i64(b->unit, 0), ""), size);
   }
   for (int i = f->nsizes; i < f->body->nparams; i++)
     if (f->body->params[i]->type.rank)
-      check_bytes(b, f->body->params[i]->type);
+      check_bytes(&c, f->body->params[i]->type);
   for (int i = 0; i < f->nresults; i++)
     if (f->result_types[i].rank)
-      check_bytes(b, f->result_types[i]);
+      check_bytes(&c, f->result_types[i]);
+  check_now(&c);
 }
 
 static LLVMValueRef round_up(Body *b, LLVMValueRef bytes) {
@@ -102,6 +144,10 @@ static LLVMValueRef round_up(Body *b, LLVMValueRef bytes) {
   LLVMValueRef rounded = LLVMBuildAnd(b->at, sum, const_i64(b->unit, -WORK_ALIGNMENT), "");
   LLVMValueRef overflows = LLVMBuildICmp(b->at, LLVMIntEQ, sum, const_i64(b->unit, INT64_MAX), "");
   return LLVMBuildSelect(b->at, overflows, sum, rounded, "");
+}
+
+static void always_inline(Unit *u, LLVMValueRef call) {
+  LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, attribute(u, "alwaysinline", 0));
 }
 
 /* The size of the function's own workspace; args: by parameter. */
@@ -117,7 +163,10 @@ static LLVMValueRef planned_bytes(Body *b) {
     if (is_work_param(f->body->params[i]))
       args[n++] = b->params[i] ? b->params[i]
                                : LLVMGetPoison(type_of_kind(b->unit, f->body->params[i]->type.kind)); /* matters not */
-  return LLVMBuildCall2(b->at, func_note(f)->work_type, func_note(f)->work_code, args, (unsigned)n, "");
+  LLVMValueRef call = LLVMBuildCall2(b->at, func_note(f)->work_type, func_note(f)->work_code, args, (unsigned)n, "");
+  if (b->plan->slots->parts.n <= FEW_PARTS && b->unit->options->opt_level)
+    always_inline(b->unit, call);
+  return call;
 }
 
 /* The number of threads that may take part, where something runs in blocks. */
@@ -186,6 +235,17 @@ static int take_frame(const Export *export, int i, int *left) {
   return (int)bytes;
 }
 
+/* Whether a call never takes a workspace. */
+static bool needs_no_work(const Export *export) {
+  const Func *f = export->func;
+  const WorkPlan *plan = func_note(f)->plan;
+  bool none = !needs_context(plan) && !plan->slots->parts.n;
+  int left = FRAME_BYTES;
+  for (int i = 0; i < f->nresults; i++)
+    none &= !f->result_types[i].rank || result_is_hidden(export, i) || take_frame(export, i, &left);
+  return none;
+}
+
 static bool accumulates(const ExportCode *e, int result) {
   return result >= e->interface->export->accumulate_from;
 }
@@ -199,7 +259,7 @@ static void measure_work(ExportCode *e) {
   e->frames = NEW_ARRAY(u->arena, int, f->nresults);
   e->aside = const_i64(u, 0);
   int left = FRAME_BYTES;
-  e->no_work = !needs_context(b->plan) && !b->plan->slots->parts.n;
+  e->no_work = needs_no_work(e->interface->export);
   for (int i = 0; i < f->nresults; i++) {
     const Type t = f->result_types[i];
     if (!t.rank)
@@ -216,12 +276,12 @@ static void measure_work(ExportCode *e) {
         e->asides[i] = LLVMConstInt(u->i1, 1, false);
       continue;
     }
-    e->no_work = false;
     LLVMValueRef bytes = round_up(b, saturated_bytes(b, t));
     e->bytes[i] = LLVMBuildSelect(b->at, e->asides[i], bytes, const_i64(u, 0), "");
     e->aside = saturating_add(b, e->aside, e->bytes[i]);
   }
-  e->total = saturating_add(b, fixed_bytes(b), e->aside);
+  e->fixed = fixed_bytes(b);
+  e->total = saturating_add(b, e->fixed, e->aside);
 }
 
 /* As many lanes as `room` bytes suffice for, and one at least. */
@@ -233,7 +293,8 @@ static void fit_lanes(ExportCode *e, LLVMValueRef room) {
   LLVMBuildBr(b->at, header);
   begin_block(b, header);
   b->lanes = LLVMBuildPhi(b->at, u->i64, "lanes");
-  e->total = saturating_add(b, fixed_bytes(b), e->aside);
+  e->fixed = fixed_bytes(b);
+  e->total = saturating_add(b, e->fixed, e->aside);
   LLVMValueRef fewer = LLVMBuildNSWSub(b->at, b->lanes, one, "");
   LLVMValueRef many = LLVMBuildICmp(b->at, LLVMIntSGT, b->lanes, one, "");
   many = LLVMBuildAnd(b->at, many, LLVMBuildICmp(b->at, LLVMIntSGT, e->total, room, ""), "");
@@ -248,10 +309,11 @@ static LLVMValueRef moved(Body *b, LLVMValueRef p, LLVMValueRef bytes) {
   return LLVMBuildInBoundsGEP2(b->at, b->unit->i8, p, &bytes, 1, "");
 }
 
-static void open_context(Body *b, LLVMValueRef context, LLVMValueRef rest, LLVMValueRef room, bool may_allocate) {
+static void open_context(Body *b, LLVMValueRef context, LLVMValueRef rest, LLVMValueRef room,
+                         LLVMValueRef may_allocate) {
   Unit *u = b->unit;
   LLVMTypeRef types[] = {u->ptr, u->ptr, u->i64, u->i32};
-  LLVMValueRef args[] = {context, rest, room, LLVMConstInt(u->i32, may_allocate, false)};
+  LLVMValueRef args[] = {context, rest, room, LLVMBuildZExt(b->at, may_allocate, u->i32, "")};
   call_declared(b, declared(u, "gradc_rt_open", u->nothing, 4, types), 4, args);
 }
 
@@ -286,28 +348,32 @@ static void store_output(ExportCode *e, int i, LLVMValueRef computed) {
   begin_block(b, after);
 }
 
-/* A workspace from the thread's arena; none where none is needed, because no output is NULL or added into and nothing
-   is planned. */
-static LLVMValueRef acquire(ExportCode *e) {
+/* Where `own` holds, a workspace from the thread's arena in place of the given one; not where none is needed, because
+   no output is NULL or added into and nothing is planned.  *taken: whether it was. */
+static LLVMValueRef acquire(ExportCode *e, LLVMValueRef own, LLVMValueRef given, LLVMValueRef *taken) {
   Body *b = &e->body;
   Unit *u = b->unit;
   LLVMBasicBlockRef before = current_block(b), take = new_block(b, "acquire"), after = new_block(b, "");
-  LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, e->total, const_i64(u, 0), ""), after, take);
+  LLVMValueRef needed = LLVMBuildICmp(b->at, LLVMIntNE, e->total, const_i64(u, 0), "");
+  LLVMBuildCondBr(b->at, LLVMBuildAnd(b->at, own, needed, ""), take, after);
   begin_block(b, take);
   LLVMValueRef work = call_declared(b, declared(u, "gradc_rt_acquire", u->ptr, 1, &u->i64), 1, &e->total);
   fail_memory_if(b, LLVMBuildIsNull(b->at, work, ""), e->total);
   LLVMBasicBlockRef blocks[] = {before, current_block(b)};
   LLVMBuildBr(b->at, after);
   begin_block(b, after);
-  LLVMValueRef works[] = {LLVMConstNull(u->ptr), work}, phi = LLVMBuildPhi(b->at, u->ptr, "work");
+  LLVMValueRef works[] = {given, work}, phi = LLVMBuildPhi(b->at, u->ptr, "work");
+  LLVMValueRef flags[] = {LLVMConstInt(u->i1, 0, false), LLVMConstInt(u->i1, 1, false)};
   LLVMAddIncoming(phi, works, blocks, 2);
+  *taken = LLVMBuildPhi(b->at, u->i1, "taken");
+  LLVMAddIncoming(*taken, flags, blocks, 2);
   return phi;
 }
 
-static void release(Body *b, LLVMValueRef work) {
+static void release_if(Body *b, LLVMValueRef taken, LLVMValueRef work) {
   Unit *u = b->unit;
   LLVMBasicBlockRef give = new_block(b, "release"), after = new_block(b, "");
-  LLVMBuildCondBr(b->at, LLVMBuildIsNull(b->at, work, ""), after, give);
+  LLVMBuildCondBr(b->at, taken, give, after);
   begin_block(b, give);
   call_declared(b, declared(u, "gradc_rt_release", u->nothing, 1, &u->ptr), 1, &work);
   LLVMBuildBr(b->at, after);
@@ -339,7 +405,7 @@ static LLVMValueRef *arguments(ExportCode *e, LLVMValueRef work, LLVMValueRef **
   args[n++] = wanted_results(e);
   for (int i = 0; i < f->body->nparams; i++)
     args[n++] = b->params[i];
-  LLVMValueRef next = e->no_work ? work : moved(b, work, fixed_bytes(b));
+  LLVMValueRef next = e->no_work ? work : moved(b, work, e->fixed);
   *results = args + n;
   for (int i = 0; i < f->nresults; i++) {
     const Type t = f->result_types[i];
@@ -362,10 +428,6 @@ static LLVMValueRef call_code(ExportCode *e, LLVMValueRef code, LLVMValueRef *ar
   return LLVMBuildCall2(e->body.at, func_note(f)->type, code, args, (unsigned)n, "");
 }
 
-static void inline_call(ExportCode *e, LLVMValueRef call) {
-  LLVMAddCallSiteAttribute(call, LLVMAttributeFunctionIndex, attribute(e->body.unit, "alwaysinline", 0));
-}
-
 static void store_outputs(ExportCode *e, LLVMValueRef *computed) {
   for (int i = 0; i < e->body.func->nresults; i++)
     store_output(e, i, computed[i]);
@@ -377,7 +439,7 @@ static void call_bare(ExportCode *e, LLVMValueRef exactly) {
   Unit *u = b->unit;
   LLVMValueRef *computed, rest, *args = arguments(e, LLVMConstNull(u->ptr), &computed, &rest);
   LLVMValueRef status = call_code(e, func_note(b->func)->bare_code, args);
-  inline_call(e, status);
+  always_inline(u, status);
   LLVMValueRef no = LLVMConstInt(u->i1, 0, false), again = no;
   for (int i = 0; i < b->func->nresults; i++) {
     LLVMValueRef nan = any_result_is_nan(b, i, computed[i]);
@@ -404,20 +466,21 @@ static void call_bare(ExportCode *e, LLVMValueRef exactly) {
   LLVMBuildRet(b->at, result);
 }
 
-/* Calls the function on a workspace of which `room` bytes are left after the fixed parts.  */
-static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool acquired) {
+/* Calls the function on a workspace of which `room` bytes are left after the fixed parts, and which is given back
+   afterwards where `taken` holds; NULL: it never does. */
+static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, LLVMValueRef taken) {
   Body *b = &e->body;
   Unit *u = b->unit;
   Func *f = b->func;
   const bool uses_context = needs_context(b->plan);
   LLVMValueRef *computed, rest, *args = arguments(e, work, &computed, &rest);
   if (uses_context)
-    open_context(b, work, rest, room, acquired);
+    open_context(b, work, rest, room, taken ? taken : LLVMConstInt(u->i1, 0, false));
   if (b->plan->uses_lanes)
     LLVMBuildStore(b->at, b->lanes, work);
   LLVMValueRef status = call_code(e, func_note(f)->code, args);
   if (e->no_work && !func_note(f)->bare_code && u->options->opt_level >= 2 && has_few_ops(f))
-    inline_call(e, status);
+    always_inline(u, status);
   LLVMBasicBlockRef good = new_block(b, "good"), done = new_block(b, "done");
   LLVMBuildCondBr(b->at, LLVMBuildICmp(b->at, LLVMIntEQ, status, zero_status(u), ""), good, done);
   begin_block(b, good);
@@ -426,8 +489,8 @@ static void call_body(ExportCode *e, LLVMValueRef work, LLVMValueRef room, bool 
   begin_block(b, done);
   if (uses_context)
     call_declared(b, declared(u, "gradc_rt_close", u->nothing, 1, &u->ptr), 1, &work);
-  if (acquired)
-    release(b, work);
+  if (taken)
+    release_if(b, taken, work);
   LLVMBuildRet(b->at, status);
 }
 
@@ -454,56 +517,81 @@ static LLVMValueRef lower_exactly(Unit *u, const Export *export, const CInterfac
   LLVMAddAttributeAtIndex(code, LLVMAttributeFunctionIndex, attribute(u, "cold", 0));
   ExportCode e;
   export_begin(&e, u, export, c, code);
-  call_body(&e, LLVMConstNull(u->ptr), const_i64(u, 0), false);
+  call_body(&e, LLVMConstNull(u->ptr), const_i64(u, 0), NULL);
   body_end(&e.body);
   return code;
 }
 
-/* Without a workspace. */
-static void lower_no_work(ExportCode *e, LLVMValueRef exactly) {
-  if (exactly)
-    call_bare(e, exactly);
-  else
-    call_body(e, LLVMConstNull(e->body.unit->ptr), const_i64(e->body.unit, 0), false);
-}
-
-static void lower_plain(Unit *u, const Export *export, const CInterface *c, LLVMValueRef exactly) {
-  ExportCode e;
-  export_begin(&e, u, export, c, declare_export(u, c, c->symbol, false));
-  Body *b = &e.body;
-  if (e.no_work)
-    lower_no_work(&e, exactly);
-  else
-    call_body(&e, acquire(&e), const_i64(u, 0), true);
-  body_end(b);
-}
-
-static void lower_ws(Unit *u, const Export *export, const CInterface *c, LLVMValueRef exactly) {
-  ExportCode e;
-  export_begin(&e, u, export, c, declare_export(u, c, c->ws_symbol, true));
-  Body *b = &e.body;
-  LLVMValueRef given = LLVMGetParam(b->code, (unsigned)c->nparams),
-               size = LLVMGetParam(b->code, (unsigned)c->nparams + 1);
-  if (e.no_work) {
-    lower_no_work(&e, exactly);
-    body_end(b);
-    return;
+/* One of name and name_ws calls the other, `code`. */
+static void lower_forward(Unit *u, const Export *export, const CInterface *c, bool from_ws, LLVMValueRef code) {
+  Body b;
+  const char *symbol = from_ws ? c->ws_symbol : c->symbol;
+  LLVMValueRef own = declare_export(u, c, symbol, from_ws);
+  body_begin(&b, u, export->func, own);
+  debug_function(&b, symbol, export->loc);
+  LLVMValueRef *args = NEW_ARRAY(u->arena, LLVMValueRef, c->nparams + 2);
+  int n = 0;
+  for (int i = 0; i < c->nparams; i++)
+    args[n++] = LLVMGetParam(own, (unsigned)i);
+  if (!from_ws) {
+    args[n++] = LLVMConstNull(u->ptr);
+    args[n++] = const_i64(u, OWN_WORK);
   }
+  LLVMValueRef status = LLVMBuildCall2(b.at, LLVMGlobalGetValueType(code), code, args, (unsigned)n, "");
+  LLVMSetTailCallKind(status, LLVMTailCallKindTail);
+  LLVMBuildRet(b.at, status);
+  body_end(&b);
+}
+
+/* The code where no workspace is needed, in name, or in name_ws where that is the only one. */
+static void lower_no_work(Unit *u, const Export *export, const CInterface *c) {
+  LLVMValueRef exactly = func_note(export->func)->bare_code ? lower_exactly(u, export, c) : NULL;
+  LLVMValueRef code = declare_export(u, c, c->has_plain ? c->symbol : c->ws_symbol, !c->has_plain);
+  ExportCode e;
+  export_begin(&e, u, export, c, code);
+  if (exactly)
+    call_bare(&e, exactly);
+  else
+    call_body(&e, LLVMConstNull(u->ptr), const_i64(u, 0), NULL);
+  body_end(&e.body);
+  if (c->has_plain)
+    lower_forward(u, export, c, true, code);
+}
+
+/* The code in name_ws; what name gives it is a workspace that may be taken. */
+static void lower_with_work(Unit *u, const Export *export, const CInterface *c) {
+  LLVMValueRef code = declare_export(u, c, c->ws_symbol, true);
+  ExportCode e;
+  export_begin(&e, u, export, c, code);
+  Body *b = &e.body;
+  LLVMValueRef given = LLVMGetParam(code, (unsigned)c->nparams), size = LLVMGetParam(code, (unsigned)c->nparams + 1);
+  LLVMValueRef is_null = LLVMBuildIsNull(b->at, given, ""), own = NULL, taken = NULL;
+  if (c->has_plain)
+    own = LLVMBuildAnd(b->at, is_null, LLVMBuildICmp(b->at, LLVMIntEQ, size, const_i64(u, OWN_WORK), ""), "");
   /* The caller's memory need not be aligned. */
   LLVMValueRef address = LLVMBuildPtrToInt(b->at, given, u->i64, ""), mask = const_i64(u, WORK_ALIGNMENT - 1);
   LLVMValueRef skipped = LLVMBuildAnd(b->at, LLVMBuildNeg(b->at, address, ""), mask, "");
   LLVMValueRef aligned = LLVMBuildSub(b->at, size, skipped, "");
   if (b->plan->uses_lanes)
-    fit_lanes(&e, aligned);
+    fit_lanes(&e, own ? LLVMBuildSelect(b->at, own, const_i64(u, INT64_MAX), aligned, "") : aligned);
   LLVMValueRef room = LLVMBuildSub(b->at, aligned, e.total, "");
   LLVMValueRef none = LLVMBuildICmp(b->at, LLVMIntEQ, e.total, const_i64(u, 0), "");
   LLVMValueRef bad_size = LLVMBuildICmp(b->at, LLVMIntSLT, size, const_i64(u, 0), "");
   LLVMValueRef is_short = LLVMBuildOr(b->at, bad_size, LLVMBuildICmp(b->at, LLVMIntSLT, room, const_i64(u, 0), ""), "");
-  is_short = LLVMBuildOr(b->at, is_short, LLVMBuildIsNull(b->at, given, ""), "");
+  is_short = LLVMBuildOr(b->at, is_short, is_null, "");
   is_short = LLVMBuildAnd(b->at, is_short, LLVMBuildNot(b->at, none, ""), "");
+  if (own)
+    is_short = LLVMBuildAnd(b->at, is_short, LLVMBuildNot(b->at, own, ""), "");
   fail_workspace_if(b, is_short, size, saturating_add(b, e.total, mask));
-  call_body(&e, moved(b, given, skipped), room, false);
+  LLVMValueRef work = moved(b, given, skipped);
+  if (own) {
+    work = acquire(&e, own, work, &taken);
+    room = LLVMBuildSelect(b->at, taken, const_i64(u, 0), room, "");
+  }
+  call_body(&e, work, room, taken);
   body_end(b);
+  if (c->has_plain)
+    lower_forward(u, export, c, false, code);
 }
 
 /* name_worksize; of a cut export's third part the one function that it has. */
@@ -547,9 +635,10 @@ static void lower_worksize(Unit *u, const Export *export, const CInterface *c) {
 void lower_export(Unit *u, const Export *e) {
   const CInterface *c = interface_of(u->module, e, u->options);
   lower_worksize(u, e, c);
-  LLVMValueRef exactly = c->has_ws && func_note(e->func)->bare_code ? lower_exactly(u, e, c) : NULL;
-  if (c->has_ws)
-    lower_ws(u, e, c, exactly);
-  if (c->has_ws && c->has_plain)
-    lower_plain(u, e, c, exactly);
+  if (!c->has_ws)
+    return;
+  if (needs_no_work(e))
+    lower_no_work(u, e, c);
+  else
+    lower_with_work(u, e, c);
 }

@@ -24,9 +24,9 @@ static void fatal(const char *reason) {
    nothing there.  LLVM keeps such options for the whole process, and takes each once only. */
 static void set_options(void) {
   static atomic_flag done = ATOMIC_FLAG_INIT;
-  const char *const options[] = {"gradc", "-disable-lsr"};
+  const char *const options[] = {"gradc", "-disable-lsr", "-post-RA-scheduler=false"};
   if (!atomic_flag_test_and_set(&done))
-    LLVMParseCommandLineOptions(2, options, NULL);
+    LLVMParseCommandLineOptions(3, options, NULL);
 }
 
 /* What LLVM was built with is asked of llvm-config by the build. */
