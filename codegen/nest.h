@@ -69,4 +69,7 @@ void group_join(Group *g, const NestKey *k);
 void group_declare(Group *g);
 void group_replace(const Group *g, const NestKey *k);
 void group_move_first(Group *g);
+
+/* glue.c: makes a function that consists of little but calls cheap to compile; others stay as they are. */
+void glue_make_simple(Unit *u, LLVMValueRef function);
 #endif

@@ -42,8 +42,9 @@ void nest_end(Body *b, const NestMark *mark) {
 /* ---- which nests */
 typedef struct Candidate {
   uint64_t hash[2];
-  int size;    /* instructions; 0: not to be moved */
-  bool large;  /* the function is */
+  int size;   /* instructions; 0: not to be moved */
+  bool large; /* the function is */
+  LLVMValueRef around;
   int next;    /* the next member of its group, or -1 */
   int members; /* of the group; 0: not its first */
 } Candidate;
@@ -95,7 +96,7 @@ static Candidate *find_candidates(Unit *u, Arena *arena) {
     Arena local = {0};
     NestKey k;
     nest_key(&k, &local, &u->nests.at[i]);
-    *c = (Candidate){.size = k.odd ? 0 : k.codes.n, .large = large, .next = -1, .members = 1};
+    *c = (Candidate){.size = k.odd ? 0 : k.codes.n, .large = large, .around = around, .next = -1, .members = 1};
     hash_words(&k, c->hash);
     arena_free(&local);
     unsigned at = (unsigned)c->hash[0] & mask;
@@ -191,6 +192,10 @@ void outline_nests(Unit *u) {
     if (all[i].members > 1 && all[i].size >= (all[i].large ? LEAST_IN_LARGE : LEAST_SHARED))
       share(u, all, i);
   cut_large_functions(u, all);
+  LLVMValueRef before = NULL;
+  for (int i = 0; i < u->nests.n; i++)
+    if (all[i].large && all[i].around != before)
+      glue_make_simple(u, before = all[i].around);
   u->nests.n = 0;
   arena_free(&arena);
 }
