@@ -16,6 +16,7 @@ typedef struct Terms {
   Op *outer; /* the loop over many */
   Op *inner; /* the sums */
   const Value *tensor;
+  Value *moves; /* for each row whether it may differ from 0, or NULL */
   int n, products;
   const Op *parts[MOST_PARTS]; /* what is read of it */
 } Terms;
@@ -137,7 +138,14 @@ static Op *make_list(const Terms *t) {
   Op *loop = build_loop_begin(&b, &spec);
   b.share_top = loop->regions[0];
   Value *index = loop_index(loop, 0), *n = loop_carry(loop, 0);
+  Op *branch = t->moves ? build_if_begin(&b, build_index(&b, t->moves, 1, &index, 0)) : NULL;
   Value *differs = differs_from_0(t, &b, index);
+  if (branch) {
+    build_if_else(&b, branch, 1, &differs);
+    Value *same = build_int(&b, KIND_BOOL, 0);
+    build_if_end(&b, branch, 1, &same);
+    differs = branch->results[0];
+  }
   Value *next[] = {build_select(&b, differs, build_add(&b, n, build_int(&b, KIND_I64, 1)), n),
                    build_update(&b, loop_carry(loop, 1), index, 1, &n, 0)};
   build_loop_end(&b, loop, next, NULL);
@@ -164,6 +172,14 @@ static void run_by_list(const Terms *t, const Op *made) {
   loop_set_extent(t->inner, 0, size_atom(m, made->results[0]));
 }
 
+/* The sums' index is that of the tensor's rows. */
+static bool part_is_row(const Terms *t) {
+  for (int i = 0; i < t->n; i++)
+    if (t->parts[i]->operands[1] != loop_index(t->inner, 0))
+      return false;
+  return true;
+}
+
 /* So many that a list pays, as far as is known. */
 static bool is_over_many(const Op *loop) {
   int64_t extent, total = 1;
@@ -180,6 +196,8 @@ bool guard_terms(Op *outer) {
     Terms t = {.outer = outer, .inner = op};
     if (!are_sums(op) || !find_terms(&t))
       continue;
+    if (t.tensor->region == outer->parent && part_is_row(&t))
+      t.moves = guard_still(t.tensor);
     run_by_list(&t, make_list(&t));
     any = true;
   }
