@@ -423,6 +423,17 @@ static bool is_long_line(const Region *body) {
   return length_of(body) >= MUCH;
 }
 
+/* A level of so many iterations is taken apart by LLVM, all of it, before its vectoriser comes. */
+static bool is_taken_apart(const Op *loop) {
+  enum { LEAST = 16, MOST = 64 };
+  const LoopInfo *info = loop->at.loop;
+  int64_t extent;
+  for (const Op *op = loop->regions[0]->first; op; op = op->next)
+    if (op->nregions)
+      return false;
+  return size_is_const(info->extents[info->nindices - 1], &extent) && extent >= LEAST && extent <= MOST;
+}
+
 static bool choose(FuncStorage *f, const Op *loop, int bits) {
   const LoopInfo *info = loop->at.loop;
   int bytes = 0;
@@ -444,7 +455,7 @@ static bool choose(FuncStorage *f, const Op *loop, int bits) {
       return false;
   }
   Plan p = {.f = f, .loop = loop, .body = loop->regions[0], .vector = v, .weight = 1, .vectors = vectors};
-  const bool line = v->overlaps && is_long_line(p.body);
+  const bool line = v->overlaps && (is_long_line(p.body) || is_taken_apart(loop));
   p.heavy = line;
   const Value *last = loop->regions[0]->params[info->nindices - 1];
   note_of(last)->varying = true;

@@ -17,7 +17,7 @@ enum { LEAST_WORK = 100, EXPENSIVE = 16, LONG = 8, SHORTEST = 32 };
 
 /* A loop of rows of a list. */
 typedef struct Listed {
-  const Op *loop;
+  Op *loop;
   AskedList list;
   int number; /* the list's */
 } Listed;
@@ -183,6 +183,73 @@ static void run_by_list(Lists *l, const Asked *a, const AskedList *list) {
   }
 }
 
+/* x[list[j], 0], the same for all directions. */
+static bool is_kept(const Op *op, const Op *row, const Op *directions) {
+  if (op->code != OP_INDEX || op->at.checks || op->noperands < 2 || op->results[0]->type.rank ||
+      op->operands[1] != row->results[0] || !value_is_outside(op->operands[0], directions->regions[0]))
+    return false;
+  for (int i = 2; i < op->noperands; i++)
+    if (!value_is_const(op->operands[i]))
+      return false;
+  return true;
+}
+
+enum { MOST_KEPT = 16 };
+
+typedef struct Kept {
+  const Op *row, *directions;
+  int n;
+  Op *reads[MOST_KEPT];
+} Kept;
+
+static void keep_read(Op *op, void *arg) {
+  Kept *k = arg;
+  if (k->n < MOST_KEPT && is_kept(op, k->row, k->directions))
+    k->reads[k->n++] = op;
+}
+
+/* What a row reads at its place in a loop over directions, and others before it, is put side by side before that loop,
+   in the list's order: so that it is gathered once, and lanes of vectors find it side by side. */
+static void keep_reads(Op *rows, const AskedList *list) {
+  Op *directions = rows->parent->owner;
+  Kept kept = {.row = rows->regions[0]->first, .directions = directions};
+  OutKind outs[MOST_KEPT];
+  Value *elements[MOST_KEPT];
+  if (!directions || directions->code != OP_LOOP || !region_is_around(list->list->region, directions->parent))
+    return;
+  region_walk(rows->regions[0], keep_read, &kept);
+  if (!kept.n)
+    return;
+  Region *made = region_new(directions->parent->func->module, directions->parent->func, directions->parent->owner);
+  Builder b = build_into(made->func, made);
+  b.loc = rows->loc;
+  b.share_top = made;
+  for (int i = 0; i < kept.n; i++)
+    outs[i] = OUT_STACK;
+  const LoopSpec spec = {.nindices = 1, .extents = &list->count, .nouts = kept.n, .outs = outs};
+  Op *loop = build_loop_begin(&b, &spec);
+  Value *j = loop_index(loop, 0), *index[MAX_RANK];
+  index[0] = build_index(&b, list->list, 1, &j, 0);
+  for (int i = 0; i < kept.n; i++) {
+    const Op *read = kept.reads[i];
+    for (int k = 2; k < read->noperands; k++)
+      index[k - 1] = build_int(&b, KIND_I64, read->operands[k]->def->at.i);
+    elements[i] = build_index(&b, read->operands[0], read->noperands - 1, index, 0);
+  }
+  build_loop_end(&b, loop, NULL, elements);
+  for (Op *op = made->first, *next; op; op = next) {
+    next = op->next;
+    op_unlink(op);
+    op_insert_before(directions, op);
+  }
+  for (int i = 0; i < kept.n; i++) {
+    Op *read = kept.reads[i];
+    read->operands[0] = loop_out(loop, i);
+    read->operands[1] = loop_index(rows, 0);
+    read->noperands = 2;
+  }
+}
+
 /* x[i] becomes x[rank[i]]; the test of i goes along. */
 static void read_place(Lists *l, Op *op, Value *rank, const Op **last) {
   if (!*last || (*last)->parent != op->parent || (*last)->operands[1] != op->operands[1] ||
@@ -235,6 +302,10 @@ void pass_asked(Module *m) {
       look_for_reads(&l, f->body);
     for (int i = l.asked.n - 1; i >= 0; i--)
       any |= compute_asked(&l, l.asked.at[i]);
+    for (int i = 0; i < l.listed.n; i++) {
+      keep_reads(l.listed.at[i].loop, &l.listed.at[i].list);
+      asked_turn(l.listed.at[i].loop);
+    }
     if (any)
       func_simplify(f);
   }

@@ -37,4 +37,7 @@ static inline bool region_is_around(const Region *r, const Region *inner) {
 /* Builds the list of all rows that the askers name, in front of the loop and out of as many loops as may be; false
    where what the rows depend on is not known there. */
 bool asked_make_list(Asked *a, AskedList *list);
+/* Where each direction of a Jacobian reads the rows of this loop to make its own of them: that for all directions at
+ * once. */
+bool asked_turn(Op *rows);
 #endif
