@@ -295,10 +295,10 @@ static Value *find_alike(Alike *a, Value *const *v, int n) {
 /* As a nest over the numbers and the directions, whose elements are written where they are to be. */
 static Value *build_nest_of_all(const Turn *t, Builder *b, Value *turned, const ValueMap *map) {
   const OutKind stack = OUT_STACK;
-  const Size *extents[] = {t->reader->regions[0]->yields[0]->type.dims[0], t->directions->at.loop->extents[0]};
   Alike a = {.turn = t, .map = map, .turned = turned};
   if (!t->ntail || !find_alike(&a, t->tail, t->ntail))
     return NULL;
+  const Size *extents[] = {t->reader->regions[0]->yields[0]->type.dims[0], t->directions->at.loop->extents[0]};
   const LoopSpec spec = {.nindices = 2, .extents = extents, .nouts = 1, .outs = &stack};
   Op *loop = build_loop_begin(b, &spec);
   a = (Alike){.turn = t,
