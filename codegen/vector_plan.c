@@ -425,7 +425,7 @@ static bool is_long_line(const Region *body) {
 
 /* A level of so many iterations is taken apart by LLVM, all of it, before its vectoriser comes. */
 static bool is_taken_apart(const Op *loop) {
-  enum { LEAST = 16, MOST = 64 };
+  enum { LEAST = 16, MOST = 32 };
   const LoopInfo *info = loop->at.loop;
   int64_t extent;
   for (const Op *op = loop->regions[0]->first; op; op = op->next)
