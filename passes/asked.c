@@ -13,7 +13,7 @@
 #include "passes/passes_internal.h"
 #include "passes/rename.h"
 
-enum { LEAST_WORK = 100, EXPENSIVE = 16, LONG = 8, SHORTEST = 32 };
+enum { LEAST_WORK = 100, EXPENSIVE = 16, LONG = 8, SHORTEST = 32, MOST_BACK = 32 };
 
 /* A loop of rows of a list. */
 typedef struct Listed {
@@ -149,7 +149,7 @@ static bool find_askers(Asked *a) {
 static const Listed *find_listed(const Lists *l, const Asked *a) {
   const Op *read = a->askers[0]->def;
   const Value *index = read && read->code == OP_INDEX && a->naskers == 1 ? read->operands[1] : NULL;
-  for (int i = 0; index && i < l->listed.n; i++) {
+  for (int i = l->listed.n - 1; index && i >= 0 && i >= l->listed.n - MOST_BACK; i--) {
     const Listed *from = &l->listed.at[i];
     if (read->operands[0] == from->list.list && index == loop_index(from->loop, 0) && from->number < a->number &&
         region_is_around(from->list.list->region, a->loop->parent))
@@ -302,9 +302,10 @@ void pass_asked(Module *m) {
       look_for_reads(&l, f->body);
     for (int i = l.asked.n - 1; i >= 0; i--)
       any |= compute_asked(&l, l.asked.at[i]);
+    long budget = 20L * l.number;
     for (int i = 0; i < l.listed.n; i++) {
       keep_reads(l.listed.at[i].loop, &l.listed.at[i].list);
-      asked_turn(l.listed.at[i].loop);
+      asked_turn(l.listed.at[i].loop, &budget);
     }
     if (any)
       func_simplify(f);

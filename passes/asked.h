@@ -38,6 +38,6 @@ static inline bool region_is_around(const Region *r, const Region *inner) {
    where what the rows depend on is not known there. */
 bool asked_make_list(Asked *a, AskedList *list);
 /* Where each direction of a Jacobian reads the rows of this loop to make its own of them: that for all directions at
- * once. */
-bool asked_turn(Op *rows);
+   once. `budget`: how many operations may be looked at, by all calls together. */
+void asked_turn(Op *rows, long *budget);
 #endif

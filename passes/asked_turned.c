@@ -10,7 +10,7 @@
 #include "ir/raw.h"
 #include "passes/asked.h"
 
-enum { MOST_TAIL = 8 };
+enum { MOST_TAIL = 8, MOST_BETWEEN = 64 };
 
 typedef struct Turn {
   Module *module;
@@ -71,10 +71,13 @@ static bool turns(const Op *op, const Value *s) {
 typedef struct Uses {
   const Value *value;
   int n;
+  long *budget;
 } Uses;
 
 static void count_in(const Region *r, Uses *u) {
   for (const Op *op = r->first; op; op = op->next) {
+    if (--*u->budget < 0)
+      return;
     for (int i = 0; i < op->noperands; i++)
       u->n += op->operands[i] == u->value;
     for (int i = 0; i < op->nregions; i++)
@@ -84,10 +87,11 @@ static void count_in(const Region *r, Uses *u) {
     u->n += r->yields[i] == u->value;
 }
 
-static int uses_of(const Value *v) {
-  Uses u = {.value = v};
+/* Nobody else reads it; what is too much to be looked through is not known. */
+static bool is_read_once(const Value *v, long *budget) {
+  Uses u = {.value = v, .budget = budget};
   count_in(v->region, &u);
-  return u.n;
+  return u.n == 1 && *budget >= 0;
 }
 
 /* Of what directions make the reader reads nothing but the rows, at places that are none of theirs. */
@@ -118,18 +122,20 @@ static void look_at_read(Op *op, void *arg) {
                  op->code == OP_REM || op->code == OP_MOD;
 }
 
-static bool find_turn(Turn *t, Op *rows) {
+static bool find_turn(Turn *t, Op *rows, long *budget) {
   Op *d = rows->parent->owner;
   Value *y = d && d->code == OP_LOOP && d->regions[0]->nyields == 1 ? d->regions[0]->yields[0] : NULL;
   int64_t n;
   *t = (Turn){.module = rows->parent->func->module, .directions = d, .rows = rows, .reader = y ? y->def : NULL};
   if (!y || !stacks_one(d, 1) || !stacks_one(t->reader, 1) || t->reader->parent != d->regions[0] ||
-      !stacks_one(rows, 1) || uses_of(y) != 1 || !size_is_outside(t->reader->at.loop->extents[0], d->regions[0]) ||
+      !stacks_one(rows, 1) || !size_is_outside(t->reader->at.loop->extents[0], d->regions[0]) ||
       !size_is_outside(rows->at.loop->extents[0], d->regions[0]) || !find_tail(t))
     return false;
+  int n_after = 0;
   for (t->turned = d->next; t->turned && !turns(t->turned, d->results[0]); t->turned = t->turned->next)
-    ;
-  Reads r = {.turn = t, .fit = t->turned != NULL && uses_of(d->results[0]) == 1};
+    if (n_after++ == MOST_BETWEEN)
+      return false;
+  Reads r = {.turn = t, .fit = t->turned && is_read_once(y, budget) && is_read_once(d->results[0], budget)};
   if (r.fit)
     region_walk(t->reader->regions[0], look_at_read, &r);
   return r.fit && (!r.may_fail || (size_is_const(d->at.loop->extents[0], &n) && n > 0));
@@ -372,10 +378,8 @@ static void turn(const Turn *t) {
   op_unlink(t->turned);
 }
 
-bool asked_turn(Op *rows) {
+void asked_turn(Op *rows, long *budget) {
   Turn t;
-  if (!find_turn(&t, rows))
-    return false;
-  turn(&t);
-  return true;
+  if (find_turn(&t, rows, budget))
+    turn(&t);
 }
