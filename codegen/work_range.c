@@ -195,6 +195,10 @@ static Ends atom_at(Ranges *r, const Atom *a, int depth) {
   if (a->value)
     return value_at(r, a->value, depth);
   const Ends num = size_at(r, a->num, depth), den = size_at(r, a->den, depth);
+  if (a->kind == ATOM_MIN)
+    return between(lesser(r, num.lo, den.lo), lesser(r, num.hi, den.hi));
+  if (a->kind == ATOM_MAX)
+    return between(ends_larger(r, num.lo, den.lo), ends_larger(r, num.hi, den.hi));
   Ends q = quotients(r, num, den, true);
   LLVMValueRef most;
   if (segments(r, a, depth, &most))

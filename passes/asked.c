@@ -202,10 +202,14 @@ typedef struct Kept {
   Op *reads[MOST_KEPT];
 } Kept;
 
-static void keep_read(Op *op, void *arg) {
-  Kept *k = arg;
-  if (k->n < MOST_KEPT && is_kept(op, k->row, k->directions))
-    k->reads[k->n++] = op;
+/* In loops too, but in no branch, where it may be read for a reason. */
+static void look_for_kept(Kept *k, const Region *r) {
+  for (Op *op = r->first; op; op = op->next) {
+    if (k->n < MOST_KEPT && is_kept(op, k->row, k->directions))
+      k->reads[k->n++] = op;
+    if (op->code == OP_LOOP)
+      look_for_kept(k, op->regions[0]);
+  }
 }
 
 /* What a row reads at its place in a loop over directions, and others before it, is put side by side before that loop,
@@ -215,9 +219,10 @@ static void keep_reads(Op *rows, const AskedList *list) {
   Kept kept = {.row = rows->regions[0]->first, .directions = directions};
   OutKind outs[MOST_KEPT];
   Value *elements[MOST_KEPT];
-  if (!directions || directions->code != OP_LOOP || !region_is_around(list->list->region, directions->parent))
+  if (!directions || directions->code != OP_LOOP || rows->parent->func->module->unchecked ||
+      !region_is_around(list->list->region, directions->parent))
     return;
-  region_walk(rows->regions[0], keep_read, &kept);
+  look_for_kept(&kept, rows->regions[0]);
   if (!kept.n)
     return;
   Region *made = region_new(directions->parent->func->module, directions->parent->func, directions->parent->owner);

@@ -122,14 +122,22 @@ static Value *is_within(Builder *b, Value *i, const Size *extent) {
 
 static Value *copy_slice(Copy *c, const Slice *s, Value *v);
 
-/* An element, or 0 where there is none: loops' indices are as the read has them, all others are tested. */
+/* An index of a loop over all of an axis. */
+static bool is_index_of(const Value *v, const Size *axis) {
+  const Op *loop = v->def ? NULL : v->region->owner;
+  return loop && loop->code == OP_LOOP && v->index < loop->at.loop->nindices &&
+         loop->at.loop->extents[v->index] == axis;
+}
+
+/* An element, or 0 where there is none.  The read may stand in a branch that tells that there is one, so what is not
+   seen to be in range is tested. */
 static Value *copy_element(Copy *c, const Slice *s, const Op *op) {
   Builder *b = c->b;
   Value *index[MAX_RANK], *fits = NULL;
   const int n = op->noperands - 1;
   for (int i = 0; i < n; i++) {
     index[i] = copy_slice(c, s, op->operands[1 + i]);
-    if (op->operands[1 + i]->def || (op->at.checks >> i & 1))
+    if (!is_index_of(op->operands[1 + i], op->operands[0]->type.dims[i]))
       fits = both(b, fits, is_within(b, index[i], op->operands[0]->type.dims[i]));
   }
   if (!fits)
