@@ -69,7 +69,7 @@ typedef struct FuncNote {
   LLVMValueRef length_code, area_code, block_code;
   LLVMTypeRef length_type, area_type, block_frame;
   LLVMValueRef pushed_code, needed_code; /* codegen/work_pushed.c; NULL: not made yet */
-  bool planning, is_exported, is_part; /* a part of an export, one of several */
+  bool planning, is_exported, is_part;   /* a part of an export, one of several */
 } FuncNote;
 static inline FuncNote *func_note(const Func *f) {
   return f->note;
