@@ -24,17 +24,19 @@
 typedef enum PlaceKind { PLACE_ROOT, PLACE_LOOP, PLACE_BRANCH, PLACE_WHILE } PlaceKind;
 
 typedef struct Place Place;
+typedef VEC(const Size *) Counts;
 typedef struct Site {
-  int wrt;         /* which parameter of the source function is read */
-  int nidx;        /* leading axes that are indexed; the rest is read whole */
-  const Place *at; /* where it was met last, */
-  Value **idx;     /* the indices there, */
-  int nloops;      /* leading axes of `type` that are loops around the site */
-  Value **indices; /* their indices */
-  Type type;       /* of the parameter: extents of the loops, then the axes that are read */
-  Value *param;    /* SLICE_LOCAL */
-  Value *read;     /* what stands for the element, and */
-  Value *column;   /* SLICE_GATHER: its first column */
+  int wrt;          /* which parameter of the source function is read */
+  int nidx;         /* leading axes that are indexed; the rest is read whole */
+  const Place *at;  /* where it was met last, */
+  const Size **idx; /* the indices there, and */
+  Counts counts;    /* what has to be above 0 for it to be read at all */
+  int nloops;       /* leading axes of `type` that are loops around the site */
+  Value **indices;  /* their indices */
+  Type type;        /* of the parameter: extents of the loops, then the axes that are read */
+  Value *param;     /* SLICE_LOCAL */
+  Value *read;      /* what stands for the element, and */
+  Value *column;    /* SLICE_GATHER: its first column */
   bool is_conditional;
   Range loc;
 } Site;

@@ -2,29 +2,82 @@
 #include "ir/raw.h"
 #include "passes/slice_internal.h"
 
-/* The outermost place that a read may stand in: out of the loops whose indices it does not use. */
-static Place *place_of_read(const Slice *s, int n, Value *const *idx) {
-  Place *p = s->place;
-  for (; p->kind == PLACE_LOOP; p = p->outer)
-    for (int i = 0; i < n; i++)
-      if (!value_is_outside(idx[i], p->region))
-        return p;
-  return p;
+/* Places of elements are compared as sizes: the values that stand for them may have been made further in or further out
+   in one slice than in the other, by what else has been made there. */
+static const Size *place_of_index(Slice *s, Value *index) {
+  const Size *place = size_of_value(s->module, index);
+  return place->overflow ? size_atom(s->module, index) : place;
 }
 
-static bool same_read(const Site *site, int wrt, int n, Value *const *idx) {
-  bool same = site->wrt == wrt && site->nidx == n;
-  for (int i = 0; same && i < n; i++)
-    same = site->idx[i] == idx[i];
-  return same;
+static bool is_in_range(Slice *s, const Value *x, int n, const Size *const *idx, uint64_t checks) {
+  Module *m = s->module;
+  for (int i = 0; i < n; i++) {
+    const Size *extent = map_size(m, &s->root->map, x->type.dims[i]);
+    const Size *room = size_sub(m, size_sub(m, extent, idx[i]), size_const(m, 1));
+    if (checks >> i & 1 && (!size_nonnegative(m, idx[i]) || !size_nonnegative(m, room)))
+      return false;
+  }
+  return true;
+}
+
+/* Where a read stands: out of the loops whose indices it does not use.  What may be out of range is then read only if
+   `counts`, extents of these loops, are above 0. */
+typedef struct Standing {
+  Place *at;
+  Counts counts;
+} Standing;
+
+/* Adds the extents of a loop that may have no iteration. */
+static void count_iterations(const Slice *s, Op *loop, Counts *counts) {
+  Module *m = s->module;
+  for (int i = 0; i < loop->at.loop->nindices; i++) {
+    const Size *extent = loop->at.loop->extents[i];
+    for (int k = 0; k < s->ranges.n; k++)
+      if (s->ranges.at[k].loop == loop && s->ranges.at[k].axis == i)
+        extent = s->ranges.at[k].extent;
+    if (!size_nonnegative(m, size_sub(m, extent, size_const(m, 1))))
+      vec_push(m->arena, *counts, extent);
+  }
+}
+
+static bool all_outside(int n, const Size *const *sizes, const Region *r) {
+  for (int i = 0; i < n; i++)
+    if (!size_is_outside(sizes[i], r))
+      return false;
+  return true;
+}
+
+static Standing place_of_read(const Slice *s, bool in_range, int n, const Size *const *idx) {
+  Standing standing = {.at = s->place};
+  for (Place *p = s->place; p->kind == PLACE_LOOP && all_outside(n, idx, p->region); p = standing.at = p->outer) {
+    Counts counts = {0};
+    for (int i = 0; i < standing.counts.n; i++)
+      vec_push(s->module->arena, counts, standing.counts.at[i]);
+    if (!in_range)
+      count_iterations(s, p->op, &counts);
+    if (!all_outside(counts.n, counts.at, p->region))
+      break;
+    standing.counts = counts;
+  }
+  return standing;
+}
+
+static bool equal_sizes(int n, const Size *const *a, const Size *const *b) {
+  for (int i = 0; i < n; i++)
+    if (a[i] != b[i])
+      return false;
+  return true;
 }
 
 /* An earlier read of the same element, in this place or one around it. */
-static Value *earlier(const Place *p, int wrt, int n, Value *const *idx) {
-  for (; p; p = p->outer)
+static Value *earlier(const Standing *standing, int wrt, int n, const Size *const *idx) {
+  const Counts *counts = &standing->counts;
+  for (const Place *p = standing->at; p; p = p->outer)
     for (int i = 0; i < p->records.n; i++) {
       const Site *site = p->records.at[i].site;
-      if (site->at == p && same_read(site, wrt, n, idx))
+      if (site->at == p && site->wrt == wrt && site->nidx == n && equal_sizes(n, site->idx, idx) &&
+          (!site->counts.n ||
+           (p == standing->at && site->counts.n == counts->n && equal_sizes(counts->n, site->counts.at, counts->at))))
         return site->read;
     }
   return NULL;
@@ -127,10 +180,29 @@ static void read_local(Slice *s, Site *site, Value *const *indices) {
   site->read = build_index(&s->b, site->param, site->nloops, indices, 0);
 }
 
+/* In the site's place: the indices may have been made further in. */
 static void read_there(Slice *s, Site *site, Value *const *idx, uint64_t checks) {
-  Value *x = s->arguments[site->wrt];
-  site->read = build_index(&s->b, x, site->nidx, idx, checks);
-  site->column = column_of(s, x, site->nidx, idx);
+  Builder *b = &s->b;
+  Value *x = s->arguments[site->wrt], *there[MAX_RANK], *cond = NULL, *yields[2];
+  for (int i = 0; i < site->nidx; i++)
+    there[i] = value_is_outside(idx[i], site->at->region) || idx[i]->region == site->at->region
+                   ? idx[i]
+                   : build_size(b, site->idx[i]);
+  for (int i = 0; i < site->counts.n; i++) {
+    Value *some = build_binary(b, OP_LT, build_int(b, KIND_I64, 0), build_size(b, site->counts.at[i]));
+    cond = cond ? build_binary(b, OP_AND, cond, some) : some;
+  }
+  Op *branch = cond ? build_if_begin(b, cond) : NULL;
+  yields[0] = site->read = build_index(b, x, site->nidx, there, checks);
+  yields[1] = site->column = column_of(s, x, site->nidx, there);
+  if (!branch)
+    return;
+  build_if_else(b, branch, 2, yields);
+  yields[0] = build_zeros(b, site->read->type);
+  yields[1] = build_int(b, KIND_I64, -1);
+  build_if_end(b, branch, 2, yields);
+  site->read = branch->results[0];
+  site->column = branch->results[1];
 }
 
 static Site *new_site(Slice *s, int wrt, Type t, int nloops) {
@@ -142,9 +214,13 @@ static Site *new_site(Slice *s, int wrt, Type t, int nloops) {
 
 Value *slice_read(Slice *s, Value *param, int n, Value *const *idx, uint64_t checks, Range loc) {
   Arena *a = s->module->arena;
-  Place *at = place_of_read(s, n, idx);
+  const Size **places = NEW_ARRAY(a, const Size *, n + 1);
+  for (int i = 0; i < n; i++)
+    places[i] = place_of_index(s, idx[i]);
+  const Standing standing = place_of_read(s, is_in_range(s, param, n, places, checks), n, places);
+  Place *at = standing.at;
   const int wrt = param->index;
-  Value *before = earlier(at, wrt, n, idx);
+  Value *before = earlier(&standing, wrt, n, places);
   if (before)
     return before;
   const Size *dims[2 * MAX_RANK];
@@ -165,12 +241,12 @@ Value *slice_read(Slice *s, Value *param, int n, Value *const *idx, uint64_t che
     site = new_site(s, wrt, t, indices.n);
   for (const Place *p = at; p; p = p->outer)
     site->is_conditional |= p->kind == PLACE_BRANCH;
+  site->is_conditional |= standing.counts.n > 0;
   site->at = at;
+  site->counts = standing.counts;
   site->nidx = n;
   site->loc = loc;
-  site->idx = NEW_ARRAY(a, Value *, n + 1);
-  for (int i = 0; i < n; i++)
-    site->idx[i] = idx[i];
+  site->idx = places;
   site->indices = indices.at;
   const Detour from = detour_begin(s, at);
   if (s->mode == SLICE_LOCAL)

@@ -157,6 +157,24 @@ void block_discard(Func *f) {
   func_set_results(f, 0, NULL, NULL);
 }
 
+/* Whether site k of the one slice is site k of the other.  They are made by the same steps, but what is seen of one at
+   compile time, say of a range that is a size of it, may not be of the other. */
+static bool slices_agree(const Block *block) {
+  const int n = block->places.sites.n;
+  bool agree = !block->places.failed && n == block->sites.sites.n && block->places.place->records.n == n &&
+               block->places.ranges.n == block->sites.ranges.n;
+  for (int i = 0; i < n && agree; i++) {
+    const Site *a = block->sites.sites.at[i], *b = block->places.sites.at[i];
+    agree = a->wrt == b->wrt && a->nidx == b->nidx && a->nloops == b->nloops && a->type.rank == b->type.rank &&
+            a->is_conditional == b->is_conditional;
+  }
+  for (int i = 0; i < n && agree; i++) {
+    const Record *r = &block->places.place->records.at[i];
+    agree = r->value->type.rank == r->site->type.rank;
+  }
+  return agree;
+}
+
 bool block_make(const Sparse *s, const Target *t, const Activity *activity, Block *block) {
   *block = (Block){.target = t};
   Value *value = start(s, &block->sites, t, activity, SLICE_LOCAL);
@@ -171,9 +189,13 @@ bool block_make(const Sparse *s, const Target *t, const Activity *activity, Bloc
   (void)start(s, &block->places, t, activity, SLICE_GATHER);
   block->gather = block->places.func;
   const Place *root = block->places.place;
+  if (!slices_agree(block)) {
+    block->sites.failed = true;
+    block_discard(block->local);
+    block_discard(block->gather);
+    return false;
+  }
   const int n = block->places.sites.n;
-  if (n != block->sites.sites.n || root->records.n != n)
-    internal_error("the two slices of '%s' differ", s->source->name);
   Value **results = NEW_ARRAY(s->module->arena, Value *, 2 * n);
   for (int i = 0; i < n; i++)
     for (int k = 0; k < n; k++)
@@ -181,14 +203,6 @@ bool block_make(const Sparse *s, const Target *t, const Activity *activity, Bloc
         results[2 * i] = root->records.at[k].value;
         results[2 * i + 1] = root->records.at[k].column;
       }
-  for (int i = 0; i < n; i++) /* the two slices have met a read in different loops */
-    if (results[2 * i]->type.rank != block->sites.sites.at[i]->param->type.rank)
-      block->sites.failed = true;
-  if (block->sites.failed) {
-    block_discard(block->local);
-    block_discard(block->gather);
-    return false;
-  }
   if (block->places.ranges.n)
     region_set_yields(s->module, block->gather->body, 2 * n, results); /* their types are of no function's results */
   else
