@@ -395,47 +395,80 @@ static bool spread(const Array *a, const Array *dense, double *to) {
   return true;
 }
 
-static void compare_matrix(Checker *k, Called which, int r, Noise *noise, bool *known) {
-  const Array *dense = &k->answers[which].results.at[r];
-  const int64_t n = array_count(dense);
-  double *all = NEW_ARRAY(&k->arena, double, n + 1);
-  Array made = array_new(&k->arena, dense->kind, dense->rank, dense->dims);
-  if (!spread(k->answers[which + 1].results.at + 3 * (ptrdiff_t)r, dense, all)) {
-    report(k, WRONG_VALUE, "%s, matrix %d: rows or columns are out of order or range", symbols[which + 1], r);
-    return;
+/* The matrices of an answer of the sparse function as the dense one has them; false where one is none. */
+static bool spread_all(Checker *k, const Answer *sparse, Arrays dense, Arrays *to) {
+  *to = (Arrays){dense.n, NEW_ARRAY(&k->arena, Array, dense.n + 1)};
+  for (int r = 0; r < dense.n; r++) {
+    const Array *like = &dense.at[r];
+    const int64_t n = array_count(like);
+    double *all = NEW_ARRAY(&k->arena, double, n + 1);
+    if (sparse->status || !spread(&sparse->results.at[3 * r], like, all))
+      return false;
+    to->at[r] = array_new(&k->arena, like->kind, like->rank, like->dims);
+    for (int64_t i = 0; i < n; i++)
+      array_set(&to->at[r], i, all[i]);
   }
-  for (int64_t i = 0; i < n; i++) {
-    array_set(&made, i, all[i]);
-    if (near(dense, &made, i, k->c->coarse))
-      continue;
-    if (!*known)
-      noise_of(k, which, noise);
-    *known = true;
-    const Verdict v = noise_judge(noise, r, i, all[i], k->c->coarse);
-    if (v == UNDECIDED)
-      k->undecided = true;
-    else if (v == WRONG_VALUE)
-      report(k, v, "%s, matrix %d, element %lld: %.17g, dense %.17g", symbols[which + 1], r, (long long)i, all[i],
-             array_float(dense, i));
+  return true;
+}
+
+/* What moves either of the two. */
+static void noise_of_both(Checker *k, Called dense, Arrays made, Noise *noise) {
+  Noise of_sparse;
+  noise_of(k, dense, noise);
+  noise_begin(&k->arena, &of_sparse, made);
+  for (int i = 0; i < ROUNDINGS; i++) {
+    Answer a;
+    Arrays moved;
+    round_otherwise(i);
+    running_call(&k->builds[REFERENCE], &k->arena, symbols[dense + 1], k->args[dense], &a);
+    round_nearest();
+    noise_add(&of_sparse, spread_all(k, &a, made, &moved) ? &moved : NULL);
+  }
+  noise_join(noise, &of_sparse);
+}
+
+static void compare_matrices(Checker *k, Called which, Arrays dense, Arrays made) {
+  Noise noise;
+  bool known = false;
+  for (int r = 0; r < dense.n; r++) {
+    const int64_t n = array_count(&dense.at[r]);
+    for (int64_t i = 0; i < n; i++) {
+      const double x = array_float(&made.at[r], i);
+      if (near(&dense.at[r], &made.at[r], i, k->c->coarse))
+        continue;
+      if (!known)
+        noise_of_both(k, which, made, &noise);
+      known = true;
+      const Verdict v = noise_judge(&noise, r, i, x, k->c->coarse);
+      if (v == UNDECIDED)
+        k->undecided = true;
+      else if (v == WRONG_VALUE) {
+        report(k, v, "%s, matrix %d, element %lld: %.17g, dense %.17g (rounding moves them by %.1e)",
+               symbols[which + 1], r, (long long)i, x, array_float(&dense.at[r], i), noise.spread[r][i]);
+        return;
+      }
+    }
   }
 }
 
 static void check_sparse(Checker *k, Called which, Arrays args) {
-  Noise noise;
-  bool known = false;
   if (!has(k, which) || !has(k, (Called)(which + 1)))
     return;
   call_reference(k, which, args);
   call_reference(k, (Called)(which + 1), args);
   const Answer *dense = &k->answers[which], *sparse = &k->answers[which + 1];
-  if (dense->status || sparse->status || !all_finite(dense->results, 1e8)) {
+  Arrays made;
+  if (dense->status != sparse->status)
+    report(k, WRONG_STATUS, "%s ends with status %d (%s), %s with %d (%s)", symbols[which + 1], sparse->status,
+           sparse->message, symbols[which], dense->status, dense->message);
+  else if (dense->status || !all_finite(dense->results, 1e8))
     k->undecided = true;
-    return;
-  }
-  if (sparse->results.n != 3 * dense->results.n)
+  else if (sparse->results.n != 3 * dense->results.n)
     report(k, WRONG_VALUE, "%s has %d results, not %d", symbols[which + 1], sparse->results.n, 3 * dense->results.n);
-  for (int r = 0; r < dense->results.n && k->out->verdict <= UNDECIDED; r++)
-    compare_matrix(k, which, r, &noise, &known);
+  else if (!spread_all(k, sparse, dense->results, &made))
+    report(k, WRONG_VALUE, "%s: rows or columns are out of order or range", symbols[which + 1]);
+  else
+    compare_matrices(k, which, dense->results, made);
 }
 
 static void check_all(Checker *k, const Settings *s) {

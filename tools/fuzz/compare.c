@@ -31,6 +31,14 @@ void noise_add(Noise *n, const Arrays *other) {
   }
 }
 
+void noise_join(Noise *n, const Noise *other) {
+  for (int r = 0; r < n->base.n; r++) {
+    const int64_t count = array_count(&n->base.at[r]);
+    for (int64_t i = 0; i < count; i++)
+      n->spread[r][i] += other->spread[r][i];
+  }
+}
+
 static double largest(const Array *a) {
   double most = 0;
   const int64_t n = array_count(a);

@@ -15,6 +15,8 @@ typedef struct Noise {
 } Noise;
 void noise_begin(Arena *arena, Noise *n, Arrays base);
 void noise_add(Noise *n, const Arrays *other); /* NULL: a status */
+/* What is compared moves as well. */
+void noise_join(Noise *n, const Noise *other);
 /* AGREE, UNDECIDED or WRONG_VALUE for x in the place of that element. */
 Verdict noise_judge(const Noise *n, int result, int64_t element, double x, bool narrow);
 
