@@ -52,15 +52,15 @@ static Func *csr_kernel(Module *m, bool even, Kind k) {
   const Size *rows = size_atom(m, func_add_param(f, type_scalar(KIND_I64), "m"));
   const Size *room = even ? size_atom(m, func_add_param(f, type_scalar(KIND_I64), "k")) : n;
   f->nsizes = even ? 3 : 2;
-  const Size *work = even ? room : size_add(m, n, rows); /* without equal rooms, where each row ends too */
   const Type places = type_tensor(m, KIND_I32, 1, &n), values = type_tensor(m, k, 1, &n);
   if (!even)
     func_add_param(f, places, "row");
   func_add_param(f, places, "column");
   func_add_param(f, values, "value");
-  const Type results[] = {type_tensor(m, KIND_I32, 1, &rows), places, values, type_tensor(m, KIND_I32, 1, &work),
-                          type_tensor(m, k, 1, &room)};
-  func_set_results(f, 5, results, NULL);
+  const Type begins = type_tensor(m, KIND_I32, 1, &rows);
+  const Type results[] = {begins, places, values, type_tensor(m, KIND_I32, 1, &room), type_tensor(m, k, 1, &room),
+                          begins};
+  func_set_results(f, even ? 5 : 6, results, NULL); /* csr has room for where the rows end */
   return f;
 }
 

@@ -140,7 +140,7 @@ KERNEL_FUNCTION(csr)(const int64_t *sizes, const void *const *in, void *const *o
   const int64_t n = sizes[0], rows = sizes[1] - 1;
   const int32_t *row = in[0], *column = in[1];
   const REAL *value = in[2];
-  int32_t *ptr = out[0], *col = out[1], *work = out[3], *end = work + n;
+  int32_t *ptr = out[0], *col = out[1], *work = out[3], *end = out[5];
   REAL *val = out[2], *work_val = out[4];
   memset(ptr, 0, sizeof *ptr * (size_t)(rows + 1));
   for (int64_t k = 0; k < n; k++)

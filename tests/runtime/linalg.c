@@ -268,9 +268,9 @@ static void TEST(rows)(int64_t rows, int64_t columns, int64_t n, int64_t room) {
   REAL *value = TEST(fresh)(n, 1), *val = TEST(fresh)(n, 0), *more = TEST(fresh)(n, 0),
        *sum = TEST(fresh)(rows * columns, 0);
   int32_t *row = malloc((size_t)(n + 1) * sizeof *row), *column = malloc((size_t)(n + 1) * sizeof *column),
-          *col = malloc((size_t)(n + 1) * sizeof *col), *work = malloc((size_t)(n + rows + 1) * sizeof *work),
-          *ptr = malloc((size_t)(rows + 1) * sizeof *ptr);
-  EXPECT(row && column && col && work && ptr);
+          *col = malloc((size_t)(n + 1) * sizeof *col), *work = malloc((size_t)(n + 1) * sizeof *work),
+          *end = malloc((size_t)(rows + 1) * sizeof *end), *ptr = malloc((size_t)(rows + 1) * sizeof *ptr);
+  EXPECT(row && column && col && work && ptr && end);
   for (int64_t i = 0; i < rows * columns; i++)
     sum[i] = 0;
   for (int64_t k = 0; k < n; k++) {
@@ -279,7 +279,7 @@ static void TEST(rows)(int64_t rows, int64_t columns, int64_t n, int64_t room) {
     if (column[k] >= 0)
       sum[row[k] * columns + column[k]] += value[k];
   }
-  void *out[] = {ptr, col, val, work, more};
+  void *out[] = {ptr, col, val, work, more, end};
   if (room)
     KERNEL_OF(csr_rows)((int64_t[]){n, rows + 1, room}, (const void *[]){column, value}, out);
   else
@@ -295,7 +295,7 @@ static void TEST(rows)(int64_t rows, int64_t columns, int64_t n, int64_t room) {
     EXPECT(col[k] == 0 && val[k] == 0);
   for (int64_t i = 0; i < rows * columns; i++)
     EXPECT(fabs((double)sum[i]) <= 1e-5);
-  free(value), free(val), free(more), free(sum), free(row), free(column), free(col), free(work), free(ptr);
+  free(value), free(val), free(more), free(sum), free(row), free(column), free(col), free(work), free(ptr), free(end);
 }
 
 // The same where each row has room for 5 entries.
