@@ -194,6 +194,9 @@ static void read_there(Slice *s, Site *site, Value *const *idx, uint64_t checks)
   }
   Op *branch = cond ? build_if_begin(b, cond) : NULL;
   yields[0] = site->read = build_index(b, x, site->nidx, there, checks);
+  for (int i = 0; i < site->nidx; i++) /* the column is used where the value is not */
+    if (checks >> i & 1)
+      slice_test_index(s, there[i], x->type.dims[i]);
   yields[1] = site->column = column_of(s, x, site->nidx, there);
   if (!branch)
     return;
