@@ -66,6 +66,17 @@ void store_outs(LoopCode *l);
 /* One iteration, its indices being set. */
 void lower_iteration(LoopCode *l);
 
+/* ---- lower_ends.c */
+enum { MOST_ENDS = 16 };
+typedef struct Ends {
+  const Op *asks[MOST_ENDS]; /* the comparisons */
+  int n;
+  int64_t first, last; /* how many iterations at either end answer yes to one of them, at the most */
+} Ends;
+/* Of the innermost level. */
+bool find_ends(const LoopCode *l, Ends *ends);
+void lower_with_ends(LoopCode *l, const Ends *ends);
+
 /* ---- lower_idle.c */
 typedef struct Idle {
   const Op *branch;
