@@ -134,7 +134,7 @@ static Value *start(const Sparse *s, Slice *slice, const Target *t, const Activi
   Module *m = s->module;
   Func *f = func_new(m, arena_printf(m->arena, mode == SLICE_LOCAL ? "%s_block" : "%s_places", s->func->name), t->loc);
   slice_begin(slice, s->source, f, s->derive->wrt, activity, mode, t->nranges);
-  Value *lead[MAX_RANK];
+  Value *lead[MAX_RANK] = {NULL};
   for (int i = 0; i < t->nlead; i++)
     lead[i] = func_add_param(f, type_scalar(KIND_I64), NULL);
   return slice_target(slice, t, lead);
