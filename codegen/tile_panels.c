@@ -47,7 +47,7 @@ static void put_sums(Tiles *t, LLVMValueRef tile) {
 /* `begins`: nothing has been put there yet, the sums are 0. */
 static void take_sums(Tiles *t, LLVMValueRef tile, LLVMValueRef begins) {
   Body *b = t->body;
-  LLVMValueRef sums[MAX_SUMS][MAX_CELLS];
+  LLVMValueRef sums[MAX_SUMS][MAX_CELLS] = {{NULL}};
   LLVMBasicBlockRef before = current_block(b), waits = new_block(b, "waits"), taken = new_block(b, "taken");
   if (begins)
     LLVMBuildCondBr(b->at, begins, taken, waits);
