@@ -106,14 +106,17 @@ static LLVMValueRef divided_steps(Body *b, const Op *op, LLVMValueRef *x) {
 }
 
 /* sigmoid(-x) close behind sigmoid(x): they share the exponential function, and the quotient; NULL: it is not there. */
-static const Op *mirrored(const Op *op) {
+static const Op *mirrored(const Body *b, const Op *op) {
   enum { CLOSE = 8 };
+  const Op *owner = op->parent->owner;
+  const uint64_t wants = op_note(op)->wants, around = owner ? op_note(owner)->wants : b->storage->all_wanted;
+  const bool always = !b->wanted || wants == around; /* it is not jumped over where it is not wanted */
   const Value *minus = NULL;
   int n = 0;
   for (const Op *next = op->next; next && n < CLOSE; next = next->next, n++) {
     if (next->code == OP_NEG && next->operands[0] == op->operands[0])
       minus = next->results[0];
-    else if (next->code == OP_SIGMOID && next->operands[0] == minus)
+    else if (next->code == OP_SIGMOID && next->operands[0] == minus && (always || op_note(next)->wants == wants))
       return next;
   }
   return NULL;
@@ -140,7 +143,7 @@ static void vector_scalar(Body *b, const Op *op) {
     set_value(op->results[0], divided_steps(b, op, x));
     return;
   }
-  const Op *of_minus = op->code == OP_SIGMOID ? mirrored(op) : NULL;
+  const Op *of_minus = op->code == OP_SIGMOID ? mirrored(b, op) : NULL;
   if (of_minus) {
     both_sigmoids(b, op, of_minus, x[0]);
     return;
