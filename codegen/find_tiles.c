@@ -4,23 +4,13 @@
 
 static bool is_cheap(const Op *op) {
   switch (op->code) {
-  case OP_CONST:
-  case OP_SIZE:
-  case OP_INDEX:
-  case OP_NEG:
-  case OP_ABS:
-  case OP_ADD:
-  case OP_SUB:
-  case OP_MUL:
-  case OP_MULZ:
-  case OP_MIN:
-  case OP_MAX:
-  case OP_SELECT:
-  case OP_LT:
-  case OP_LE:
-  case OP_CAST: return true;
+  case OP_EQ:
+  case OP_NE:
+  case OP_AND:
+  case OP_OR:
+  case OP_NOT: return false;
   case OP_POWI: return op->at.i >= 0 && op->at.i <= 5; /* a few products */
-  default: return false;
+  default: return op_is_quick(op);
   }
 }
 

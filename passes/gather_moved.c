@@ -243,13 +243,19 @@ static bool find_again(const Moved *v, int group, Slice *slice) {
          (!branch || (slice_of(&condition, branch->operands[0]) && is_quick(v->module, &condition, 0)));
 }
 
+/* What stands for the loop's indices in the iteration `at`. */
+static ValueMap iteration(const Moved *v, Value *const *at) {
+  ValueMap map = {.arena = v->module->arena};
+  for (int i = 0; i < v->naxes; i++)
+    map_put(&map, loop_index(v->loop, i), at[i]);
+  return map;
+}
+
 /* What the parts of the group in that region come to in the iteration `at`; NULL: it has none. */
 static Value *sum_again(Builder *b, const Moved *v, int group, int which, Value *const *at) {
   const Slice *slice = &v->again[group];
-  ValueMap map = {.arena = v->module->arena};
+  ValueMap map = iteration(v, at);
   Value *sum = NULL;
-  for (int i = 0; i < v->naxes; i++)
-    map_put(&map, loop_index(v->loop, i), at[i]);
   for (int i = 0; i < v->n; i++) {
     const Part *p = &v->parts[i];
     if (p->group != group || p->which != which)
@@ -269,7 +275,6 @@ static Value *sum_again(Builder *b, const Moved *v, int group, int which, Value 
 }
 
 static Value *collect_again(Builder *b, const Moved *v, int group, Op *loop) {
-  Module *m = v->module;
   const int64_t *by = v->by[group];
   Value *at[MOST_AXES] = {0}, *stop = is_outside(b, v, by, loop), *first = NULL;
   Value *zero = build_float(b, v->handle->type.kind, 0);
@@ -283,9 +288,7 @@ static Value *collect_again(Builder *b, const Moved *v, int group, Op *loop) {
     has[v->parts[i].which] |= v->parts[i].group == group;
   if (part->branch) {
     const Slice condition = {.top = v->loop->regions[0]};
-    ValueMap map = {.arena = m->arena};
-    for (int i = 0; i < v->naxes; i++)
-      map_put(&map, loop_index(v->loop, i), at[i]);
+    ValueMap map = iteration(v, at);
     copy_slice(b, &condition, part->branch->operands[0], &map);
     first = map_value(&map, part->branch->operands[0]);
     if (!has[0] || !has[1])
