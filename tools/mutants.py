@@ -72,7 +72,7 @@ class Copy:
         self.fuzzer = os.path.join(self.build, "tools", "gradc-fuzz")
         bindir = subprocess.run(["sh", "tools/find-llvm.sh", "bindir"], cwd=self.tree, capture_output=True, text=True)
         self.bindir = bindir.stdout.strip()
-        self.env = dict(os.environ, GRADC_BUILD=self.build, GRADC_QUICK="1", LIT_ARGS="--max-failures=1")
+        self.env = dict(os.environ, GRADC_BUILD=self.build, LIT_ARGS="--max-failures=1")
         self.env.setdefault("LLVM_BINDIR", self.bindir)
 
     def make(self, goals=None):

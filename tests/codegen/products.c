@@ -1,6 +1,7 @@
 /* Large products of matrices, which run in blocks: sizes on both sides of what a stretch, a part, a block and a group
    of columns holds, factors that lie one way or another, in a workspace of the caller's that is just large enough.
    All numbers are whole.
+   REQUIRES: !quick
    RUN: %gradc %S/inputs/products.ad -o %t.o
    RUN: %cc -I%T %s -include %t.h %t.o %libs -o %t && %t
    RUN: %gradc --cpu=x86-64 %S/inputs/products.ad -o %t.o

@@ -172,6 +172,41 @@ static bool good(const Checker *k, Called what) {
   return k->called[what] && k->answers[what].status == 0;
 }
 
+/* All real arguments a few units in the last place off, by the same factor: what is equal stays equal. */
+static Arrays nudged(Checker *k, Arrays args, double units) {
+  Arrays out = {args.n, NEW_ARRAY(&k->arena, Array, args.n)};
+  for (int i = 0; i < args.n; i++) {
+    out.at[i] = args.at[i];
+    if (!kind_is_float(args.at[i].kind))
+      continue;
+    out.at[i] = array_new(&k->arena, args.at[i].kind, args.at[i].rank, args.at[i].dims);
+    const int64_t n = array_count(&args.at[i]);
+    for (int64_t j = 0; j < n; j++)
+      array_set(&out.at[i], j, array_float(&args.at[i], j) * (1 + units * (k->c->coarse ? 0x1p-23 : 0x1p-52)));
+  }
+  return out;
+}
+
+/* What differs among arguments that are nearly the same and on one side of the point: rounding that grew and that a
+   saturated function has hidden from the other modes of rounding.  A kink at the point is none, as one side sees one
+   slope of it. */
+static void add_chaos(Checker *k, Called what, Noise *noise) {
+  for (int side = -1; side <= 1; side += 2) {
+    Answer first;
+    Noise here;
+    running_call(&k->builds[REFERENCE], &k->arena, symbols[what], nudged(k, k->args[what], side), &first);
+    if (first.status)
+      continue;
+    noise_begin(&k->arena, &here, first.results);
+    for (int units = 2; units <= 4; units++) {
+      Answer a;
+      running_call(&k->builds[REFERENCE], &k->arena, symbols[what], nudged(k, k->args[what], side * units), &a);
+      noise_add(&here, a.status == 0 ? &a.results : NULL);
+    }
+    noise_join(noise, &here);
+  }
+}
+
 /* What the reference gives when it rounds otherwise. */
 static void noise_of(Checker *k, Called what, Noise *noise) {
   noise_begin(&k->arena, noise, k->answers[what].results);
@@ -182,6 +217,7 @@ static void noise_of(Checker *k, Called what, Noise *noise) {
     round_nearest();
     noise_add(noise, a.status == 0 ? &a.results : NULL);
   }
+  add_chaos(k, what, noise);
 }
 
 static void compare_way(Checker *k, Way w) {

@@ -22,9 +22,10 @@ void noise_begin(Arena *arena, Noise *n, Arrays base) {
 void noise_add(Noise *n, const Arrays *other) {
   for (int r = 0; r < n->base.n; r++) {
     const int64_t count = array_count(&n->base.at[r]);
+    const bool alike = other && array_count(&other->at[r]) == count; /* a sparse matrix may get other entries */
     for (int64_t i = 0; i < count; i++) {
-      const double x = array_float(&n->base.at[r], i), y = other ? array_float(&other->at[r], i) : NAN;
-      const double moved = x == y || (isnan(x) && isnan(y) && other) ? 0 : fabs(x - y);
+      const double x = array_float(&n->base.at[r], i), y = alike ? array_float(&other->at[r], i) : NAN;
+      const double moved = x == y || (isnan(x) && isnan(y) && alike) ? 0 : fabs(x - y);
       if (!(moved <= n->spread[r][i]))
         n->spread[r][i] = isnan(moved) ? INFINITY : moved;
     }
@@ -34,8 +35,9 @@ void noise_add(Noise *n, const Arrays *other) {
 void noise_join(Noise *n, const Noise *other) {
   for (int r = 0; r < n->base.n; r++) {
     const int64_t count = array_count(&n->base.at[r]);
+    const bool alike = array_count(&other->base.at[r]) == count;
     for (int64_t i = 0; i < count; i++)
-      n->spread[r][i] += other->spread[r][i];
+      n->spread[r][i] += alike ? other->spread[r][i] : INFINITY;
   }
 }
 
