@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 void build_gmm(Row *row);
+void build_gmm_vectors(Row *row);
 void build_lstm(Row *row);
 void build_ba(Row *row);
 void build_hand(Row *row);
@@ -19,6 +20,7 @@ const Case fit_cases[] = {
     {"gmm d=10 K=5 n=10k", "gmm", build_gmm, {10, 5, 10000}},
     {"gmm d=10 K=25 n=1k", "gmm", build_gmm, {10, 25, 1000}},
     {"gmm d=10 K=25 n=10k", "gmm", build_gmm, {10, 25, 10000}},
+    {"gmm of 10, by vectors", NULL, build_gmm_vectors, {10, 25, 10000}},
     {"gmm d=10 K=200 n=1k", "gmm", build_gmm, {10, 200, 1000}},
     {"gmm d=10 K=200 n=10k", "gmm", build_gmm, {10, 200, 10000}},
     {"gmm d=32 K=5 n=1k", "gmm", build_gmm, {32, 5, 1000}},

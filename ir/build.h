@@ -135,6 +135,8 @@ Value *loop_add_carry(Module *m, Op *loop, Value *init);
 void op_settle_before(Op *at);
 /* One more out of a finished loop: a value of its body, stacked or reduced. */
 Value *loop_add_out(Module *m, Op *loop, OutKind kind, Value *inner);
+/* One more accumulator of a finished loop: its handle, to which nothing is added yet, and its result. */
+Value *loop_widen_by_acc(Module *m, Op *loop, Value *init, const char *name, Value **result);
 /* One more accumulator of a finished loop, to which a value of its body is added at the loop's indices: a stack, filled
    up with what `init` has where the loop is shorter than its axes.  Its result. */
 Value *loop_add_padded(Module *m, Op *loop, Value *init, Value *inner);

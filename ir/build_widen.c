@@ -1,5 +1,5 @@
 /* Widening loops: one that is being built by carries, whose number and types only its body tells; one that is finished
-   by an accumulator. */
+   by an accumulator.  Operations that are made aside, or at the end, and moved to their place. */
 #include "ir/build.h"
 #include "ir/raw.h"
 
@@ -19,6 +19,24 @@ Value *loop_add_carry(Module *m, Op *op, Value *init) {
   return carry;
 }
 
+Builder build_aside(Region *r) {
+  Region *made = region_new(r->func->module, r->func, r->owner);
+  Builder b = build_into(r->func, made);
+  b.share_top = made;
+  return b;
+}
+
+void build_settle(const Builder *b, Region *r, Op *at) {
+  for (Op *op = b->region->first, *next; op; op = next) {
+    next = op->next;
+    op_unlink(op);
+    if (at)
+      op_insert_before(at, op);
+    else
+      region_append(r, op);
+  }
+}
+
 void op_settle_before(Op *at) {
   while (at->next) {
     Op *op = at->next;
@@ -27,7 +45,7 @@ void op_settle_before(Op *at) {
   }
 }
 
-Value *loop_add_padded(Module *m, Op *op, Value *init, Value *inner) {
+Value *loop_widen_by_acc(Module *m, Op *op, Value *init, const char *name, Value **result) {
   LoopInfo *info = op->at.loop;
   const int at = info->ncarries + info->naccs;
   Value *handle = region_add_param(m, op->regions[0], init->type, init->name);
@@ -45,6 +63,13 @@ Value *loop_add_padded(Module *m, Op *op, Value *init, Value *inner) {
   op->results = results;
   op->nresults++;
   info->naccs++;
+  *result = op_set_result(m, op, at, init->type, name);
+  return handle;
+}
+
+Value *loop_add_padded(Module *m, Op *op, Value *init, Value *inner) {
+  const LoopInfo *info = op->at.loop;
+  Value *result, *handle = loop_widen_by_acc(m, op, init, inner->name, &result);
   Op *add = op_new(m, OP_ACC_ADD, 2 + info->nindices, 0, 0);
   add->operands[0] = handle;
   add->operands[1] = inner;
@@ -53,5 +78,5 @@ Value *loop_add_padded(Module *m, Op *op, Value *init, Value *inner) {
   add->loc = op->loc;
   add->origin = op->origin;
   region_append(op->regions[0], add);
-  return op_set_result(m, op, at, init->type, inner->name);
+  return result;
 }

@@ -24,6 +24,10 @@ typedef struct Builder Builder;
 Op *op_shared(Builder *b, Op *op);
 /* Takes op out of its region. */
 void op_unlink(Op *op);
+/* A builder whose operations are to be part of r, made in a region of their own: they share with nothing that is there.
+   build_settle moves them before `at`, or to the end of r where that is NULL. */
+Builder build_aside(Region *r);
+void build_settle(const Builder *b, Region *r, Op *at);
 LoopInfo *loop_info_new(Module *m, int nindices, int ncarries, int naccs, int nouts);
 /* The name that a result has in C: its own, or value, or value<r> where the function has several unnamed ones. */
 const char *func_result_name(const Func *f, int r);

@@ -286,23 +286,11 @@ bool asked_make_list(Asked *a, AskedList *list) {
     slices[i].home = all.home;
     slices[i].anchor = all.anchor;
   }
-  Region *made = region_new(f->module, f, all.home->owner);
-  Builder b = build_into(f, made);
+  Builder b = build_aside(all.home);
   b.loc = a->loop->loc;
-  b.share_top = made;
   build_list(&b, slices, a->naskers, list);
-  Op *after = all.anchor;
-  for (Op *op = made->first, *next; op; op = next) {
-    next = op->next;
-    op_unlink(op);
+  for (Op *op = b.region->first; op; op = op->next)
     op->note = all.anchor ? all.anchor->note : NULL;
-    if (after)
-      op_insert_after(after, op);
-    else if (all.home->first)
-      op_insert_before(all.home->first, op);
-    else
-      region_append(all.home, op);
-    after = op;
-  }
+  build_settle(&b, all.home, all.anchor ? all.anchor->next : all.home->first);
   return true;
 }

@@ -142,14 +142,6 @@ static bool find_turn(Turn *t, Op *rows, long *budget) {
 }
 
 /* ---- the change */
-static void settle(const Builder *b, Op *before) {
-  for (Op *op = b->region->first, *next; op; op = next) {
-    next = op->next;
-    op_unlink(op);
-    op_insert_before(before, op);
-  }
-}
-
 /* t[j, .., d] = s[d, j, ..] */
 static Value *build_turned(Builder *b, Value *s) {
   const OutKind stack = OUT_STACK;
@@ -354,9 +346,8 @@ static void turn(const Turn *t) {
     dims[1 + i] = y->type.dims[i];
   s->type = type_tensor(m, y->type.kind, y->type.rank + 1, dims);
   d->regions[0]->yields[0] = y;
-  Builder b = build_into(d->parent->func, region_new(m, d->parent->func, d->parent->owner));
+  Builder b = build_aside(d->parent);
   b.loc = t->turned->loc;
-  b.share_top = b.region;
   Value *turned = build_turned(&b, s);
   const OutKind stack = OUT_STACK;
   const LoopSpec spec = {.nindices = 1, .extents = t->reader->at.loop->extents, .nouts = 1, .outs = &stack};
@@ -369,7 +360,7 @@ static void turn(const Turn *t) {
   if (!all)
     all = build_rows_of_all(t, &b, turned, &map);
   build_loop_end(&b, loop, NULL, &all);
-  settle(&b, t->turned);
+  build_settle(&b, d->parent, t->turned);
   Value *result = t->turned->results[0];
   t->turned->results[0] = loop->results[0];
   loop->results[0]->def = t->turned;

@@ -129,26 +129,7 @@ static bool vanishes(Leaves *l, Value *v) {
   return true;
 }
 
-/* ---- building, aside at first */
-static Builder aside(const Still *s, Region *r) {
-  Region *made = region_new(s->module, r->func, r->owner);
-  Builder b = build_into(r->func, made);
-  b.share_top = made;
-  return b;
-}
-
-/* Before an operation; NULL: at the end of the region. */
-static void settle(const Builder *b, Region *r, Op *before) {
-  for (Op *op = b->region->first, *next; op; op = next) {
-    next = op->next;
-    op_unlink(op);
-    if (before)
-      op_insert_before(before, op);
-    else
-      region_append(r, op);
-  }
-}
-
+/* ---- building */
 static Value *flag_of_yields(const Leaves *of, Op *branch);
 
 /* The first one that a branch yields: that tells of all of them. */
@@ -259,11 +240,11 @@ static Op *put_branch(Still *s, Op *op, Value *flag) {
   for (int i = 0; i < 2; i++)
     branch->regions[i] = region_new(m, op->parent->func, branch);
   region_set_yields(m, branch->regions[0], op->nresults, op->results);
-  Builder b = aside(s, branch->regions[1]);
+  Builder b = build_aside(branch->regions[1]);
   Value **zeros = NEW_ARRAY(m->arena, Value *, op->nresults);
   for (int i = 0; i < op->nresults; i++)
     zeros[i] = build_zeros(&b, values[i]->type);
-  settle(&b, branch->regions[1], NULL);
+  build_settle(&b, branch->regions[1], NULL);
   region_set_yields(m, branch->regions[1], op->nresults, zeros);
   s->branches[s->nbranches++] = branch;
   return branch;
@@ -315,10 +296,10 @@ static Value *flag_of_loop(Still *s, Op *loop) {
       return NULL;
   if (s->nbranches == MOST_BRANCHES || !may_be_left_out(&l, loop->regions[0]) || !(runs(loop) || tests_no_more(&l)))
     return NULL;
-  Builder b = aside(s, loop->parent);
+  Builder b = build_aside(loop->parent);
   b.loc = loop->loc;
   Value *flag = build_any(&b, &l);
-  settle(&b, loop->parent, loop);
+  build_settle(&b, loop->parent, loop);
   Op *branch = put_branch(s, loop, flag);
   op_insert_after(loop, branch);
   op_unlink(loop);
@@ -332,11 +313,11 @@ static Value *flag_of_scalars(Still *s, Op *op) {
   Leaves l = {.still = s, .home = v->region, .seen = {.arena = s->module->arena}};
   if (op->nresults != 1 || !vanishes(&l, v) || !tests_no_more(&l))
     return NULL;
-  Builder b = aside(s, v->region);
+  Builder b = build_aside(v->region);
   b.loc = op->loc;
   Value *flag = build_any(&b, &l);
   Op *const next = op->next;
-  settle(&b, v->region, next);
+  build_settle(&b, v->region, next);
   if (s->nbranches == MOST_BRANCHES || l.steps < MANY_STEPS)
     return flag;
   Op *branch = put_branch(s, op, flag);
@@ -380,9 +361,9 @@ static Value *flag_of_branch(Still *s, Op *branch, int result) {
     flags[w] = value_is_zero(yield) ? NULL : flag_of(s, yield);
     if (flags[w])
       continue;
-    Builder b = aside(s, r);
+    Builder b = build_aside(r);
     flags[w] = build_int(&b, KIND_BOOL, !value_is_zero(yield));
-    settle(&b, r, NULL);
+    build_settle(&b, r, NULL);
   }
   return add_flag(s->module, branch, flags);
 }
@@ -398,7 +379,7 @@ static void put_yields_under(Still *s, Region *r, const Leaves *of, const Op *br
   inner->origin = branch->origin;
   for (int i = 0; i < 2; i++)
     inner->regions[i] = region_new(m, r->func, inner);
-  Builder b = aside(s, inner->regions[1]);
+  Builder b = build_aside(inner->regions[1]);
   for (int i = 0; i < of->n; i++) {
     if (!of->at[i].is_yielded || of->at[i].value->def != branch)
       continue;
@@ -408,7 +389,7 @@ static void put_yields_under(Still *s, Region *r, const Leaves *of, const Op *br
     *yield = op_set_result(m, inner, n++, (*yield)->type, NULL);
   }
   inner->nresults = n;
-  settle(&b, inner->regions[1], NULL);
+  build_settle(&b, inner->regions[1], NULL);
   region_set_yields(m, inner->regions[0], n, yields);
   region_set_yields(m, inner->regions[1], n, zeros);
   region_append(r, inner);
@@ -429,9 +410,9 @@ static Value *flag_of_yields(const Leaves *of, Op *branch) {
       if (of->at[i].is_yielded && of->at[i].value->def == branch)
         all = vanishes(&l, r->yields[of->at[i].value->index]);
     all = all && tests_no_more(&l);
-    Builder b = aside(s, r);
+    Builder b = build_aside(r);
     flags[w] = all ? build_any(&b, &l) : build_int(&b, KIND_BOOL, 1);
-    settle(&b, r, NULL);
+    build_settle(&b, r, NULL);
     if (all && l.steps >= MANY_STEPS && s->nbranches < MOST_BRANCHES)
       put_yields_under(s, r, of, branch, flags[w]);
   }
@@ -496,19 +477,19 @@ static Value *rows_of_carry(Still *s, Op *loop, int k) {
   Value *row = replaced_row(loop, k), *tensor = loop->results[k];
   if (!row)
     return NULL;
-  Builder b = aside(s, loop->parent);
+  Builder b = build_aside(loop->parent);
   Value *init = build_zeros(&b, type_tensor(m, KIND_BOOL, 1, tensor->type.dims));
-  settle(&b, loop->parent, loop);
+  build_settle(&b, loop->parent, loop);
   const int at = loop->at.loop->ncarries;
   Value *flags = add_carry(m, loop, init);
   yield_carry(m, loop, at, flags);
   map_put(&s->rows, loop_carry(loop, k), flags);
   map_put(&s->rows, tensor, loop->results[at]);
   Value *flag = flag_of(s, row);
-  b = aside(s, loop->regions[0]);
+  b = build_aside(loop->regions[0]);
   Value *index = loop_index(loop, 0);
   Value *next = build_update(&b, flags, flag ? flag : build_int(&b, KIND_BOOL, 1), 1, &index, 0);
-  settle(&b, loop->regions[0], NULL);
+  build_settle(&b, loop->regions[0], NULL);
   loop->regions[0]->yields[at] = next;
   return map_get(&s->rows, tensor);
 }
@@ -538,7 +519,7 @@ Value *guard_still(const Value *tensor) {
   if (!vanishes(&l, body->yields[0]) || l.n != 1 || !l.at[0].row || l.at[0].row->at.checks & 1 ||
       l.at[0].row->operands[1] != loop_index(loop, 0) || !may_be_left_out(&l, body))
     return NULL;
-  Builder b = aside(&s, body);
+  Builder b = build_aside(body);
   Value *flag = build_any(&b, &l);
   Op *branch = op_new(m, OP_IF, 1, 1, 2);
   branch->operands[0] = flag;
@@ -552,11 +533,11 @@ Value *guard_still(const Value *tensor) {
     region_append(branch->regions[0], op);
   }
   region_set_yields(m, branch->regions[0], 1, body->yields);
-  settle(&b, body, NULL);
+  build_settle(&b, body, NULL);
   region_append(body, branch);
-  b = aside(&s, branch->regions[1]);
+  b = build_aside(branch->regions[1]);
   Value *zeros = build_zeros(&b, body->yields[0]->type);
-  settle(&b, branch->regions[1], NULL);
+  build_settle(&b, branch->regions[1], NULL);
   region_set_yields(m, branch->regions[1], 1, &zeros);
   op_set_result(m, branch, 0, zeros->type, NULL);
   region_set_yields(m, body, 1, branch->results);

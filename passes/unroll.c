@@ -5,8 +5,9 @@
    other: what the seeds compute alike is shared, what a seed makes zero goes, and the loop over n is one line of scalar
    operations, which runs in vectors.
 
-   Chosen are loops whose iterations are independent and many, or of an unknown number, that hold small tensors; in such
-   a loop, the loops of a few iterations, a constant number, as far as the code does not become too long. */
+   Chosen are loops whose iterations are independent and many, or of an unknown number, that hold small tensors, or sums
+   over small triangles; in such a loop, the loops of a few iterations, a constant number or the index of another such
+   loop, as far as the code does not become too long. */
 #include "passes/unroll.h"
 #include "passes/passes_internal.h"
 
@@ -25,15 +26,58 @@ int unroll_count(Type t) {
 }
 
 /* ---- what can be taken apart */
+static int trips_of(const Op *loop);
+
+/* The largest value of an extent over the indices of small loops; -1: it is made of something else, too. */
+static int64_t most_of(const Size *s) {
+  int64_t sum = 0;
+  for (int i = 0; i < s->nterms; i++) {
+    const Term *t = &s->terms[i];
+    int64_t most = t->coefficient;
+    for (int k = 0; k < t->npowers; k++) {
+      const Value *v = t->powers[k].atom->value;
+      const Op *loop = v && !v->def ? v->region->owner : NULL;
+      const int trips = loop && loop->code == OP_LOOP && v->index < loop->at.loop->nindices ? trips_of(loop) : 0;
+      if (!trips)
+        return -1;
+      for (int64_t p = 0; p < t->powers[k].exponent; p++)
+        if (__builtin_mul_overflow(most, trips - 1, &most))
+          return -1;
+    }
+    if (most > 0 || !t->npowers)
+      sum += most;
+    if (sum > MOST_TRIPS || sum < -MOST_TRIPS)
+      return -1;
+  }
+  return sum;
+}
+
+static bool only_sums(const LoopInfo *info) {
+  for (int i = 0; i < info->nouts; i++)
+    if (info->outs[i] != OUT_SUM)
+      return false;
+  return true;
+}
+
+bool unroll_is_jagged(const Op *loop) {
+  for (int i = 0; i < loop->at.loop->nindices; i++)
+    if (!size_is_const(loop->at.loop->extents[i], NULL))
+      return true;
+  return false;
+}
+
+/* How many iterations a small loop has, at the most where that depends on small loops around it, as in a sum over a
+   triangle; 0: it is none. */
 static int trips_of(const Op *loop) {
   int64_t n = 1;
   for (int i = 0; i < loop->at.loop->nindices; i++) {
-    int64_t extent;
-    if (!size_is_const(loop->at.loop->extents[i], &extent) || extent < 1 || extent > MOST_TRIPS)
+    const Size *s = loop->at.loop->extents[i];
+    const int64_t extent = s->overflow ? -1 : most_of(s);
+    if (extent < 1 || extent > MOST_TRIPS)
       return 0;
     n *= extent;
   }
-  return n <= MOST_TRIPS ? (int)n : 0;
+  return n <= MOST_TRIPS && (!unroll_is_jagged(loop) || only_sums(loop->at.loop)) ? (int)n : 0;
 }
 
 /* Constant when the small loops around it are taken apart. */
@@ -87,9 +131,10 @@ static bool fits(const Op *loop) {
 typedef struct Survey {
   bool unfit;   /* holds what is not copied in parts */
   bool tensors; /* small ones are made */
+  bool jagged;  /* small loops run as often as small loops around them say */
 } Survey;
 
-/* Marks the small loops; the number of operations when they have been taken apart, at the most. */
+/* Marks the small loops; about the number of operations when they have been taken apart. */
 static long survey(Survey *s, const Region *r) {
   long n = 0;
   for (Op *op = r->first; op; op = op->next) {
@@ -102,9 +147,11 @@ static long survey(Survey *s, const Region *r) {
       inside += survey(s, op->regions[i]);
     if (op->code == OP_LOOP) {
       const int trips = trips_of(op);
-      if (trips && inside * trips <= MOST_LOOP_OPS && fits(op)) {
+      const int copies = unroll_is_jagged(op) ? (trips + 1) / 2 : trips;
+      if (trips && inside * copies <= MOST_LOOP_OPS && fits(op)) {
         op->note = &unroll_mark;
-        inside *= trips;
+        s->jagged |= unroll_is_jagged(op);
+        inside *= copies;
       }
     }
     n += inside;
@@ -119,6 +166,18 @@ static void forget(Op *op, void *arg) {
   op->note = NULL;
 }
 
+/* What depends on a loop that stays is not known when it is copied. */
+static void look_for_owners(Value *v, void *arg) {
+  *(bool *)arg &= v->region->owner->note == &unroll_mark;
+}
+static void forget_unknown(Op *op, void *arg) {
+  bool known = true;
+  for (int i = 0; op->note == &unroll_mark && i < op->at.loop->nindices; i++)
+    size_values(op->at.loop->extents[i], look_for_owners, &known);
+  if (!known)
+    forget(op, arg);
+}
+
 static void look_for_marks(Op *op, void *arg) {
   *(bool *)arg |= op->note == &unroll_mark;
 }
@@ -127,8 +186,9 @@ static bool choose(Op *loop) {
   Survey s = {0};
   bool any = false;
   survey(&s, loop->regions[0]);
+  region_walk(loop->regions[0], forget_unknown, NULL);
   region_walk(loop->regions[0], look_for_marks, &any);
-  if (any && s.tensors && !s.unfit) {
+  if (any && (s.tensors || s.jagged) && !s.unfit) {
     loop->note = &unroll_mark;
     return true;
   }

@@ -185,6 +185,27 @@ static bool copy_acc_add(Unroll *u, const Op *op) {
 }
 
 /* ---- loops */
+/* What the body of a loop that stays reads whole, or at places that vary, is made before it, not in each iteration.
+   What turns out to be read at constant places alone is dead. */
+static void make_whole(Unroll *u, Value *v, const Region *body) {
+  if (parts_of(v) && !v->is_acc && value_is_outside(v, body))
+    whole_of(u, parts_of(v));
+}
+
+static void make_what_is_read_whole(Unroll *u, const Region *r, const Region *body) {
+  for (const Op *op = r->first; op; op = op->next) {
+    bool constant = op->code == OP_INDEX;
+    for (int i = 1; i < op->noperands && constant; i++)
+      constant = value_is_const(op->operands[i]);
+    for (int i = 0; i < op->noperands && !constant; i++)
+      make_whole(u, op->operands[i], body);
+    for (int i = 0; i < op->nregions; i++)
+      make_what_is_read_whole(u, op->regions[i], body);
+  }
+  for (int i = 0; i < r->nyields; i++)
+    make_whole(u, r->yields[i], body);
+}
+
 static void copy_kept_loop(Unroll *u, const Op *op) {
   Builder *b = u->b;
   Module *m = b->module;
@@ -195,6 +216,7 @@ static void copy_kept_loop(Unroll *u, const Op *op) {
     extents[i] = map_size(m, u->map, info->extents[i]);
   for (int i = 0; i < op->noperands; i++)
     inits[i] = value_of(u, op->operands[i]);
+  make_what_is_read_whole(u, op->regions[0], op->regions[0]);
   const LoopSpec spec = loop_spec_like(info, extents, inits);
   Op *copy = build_loop_begin(b, &spec);
   const Region *body = op->regions[0];
@@ -292,9 +314,10 @@ static void end_small_loop(Unroll *u, const Op *op, const Outs *outs) {
   }
   u->handles.n -= info->naccs;
   for (int i = 0; i < info->nouts; i++) {
-    if (!outs->stacks[i])
-      set_value(u, loop_out(op, i), outs->scalars[i]);
-    else if (outs->stacks[i]->type.rank)
+    if (!outs->stacks[i]) {
+      const Kind kind = loop_out(op, i)->type.kind;
+      set_value(u, loop_out(op, i), outs->scalars[i] ? outs->scalars[i] : build_number(u->b, kind, 0));
+    } else if (outs->stacks[i]->type.rank)
       set_parts(loop_out(op, i), outs->stacks[i]);
     else
       set_value(u, loop_out(op, i), outs->stacks[i]->at[0]);
@@ -307,8 +330,9 @@ static void copy_small_loop(Unroll *u, const Op *op) {
   int64_t extents[MAX_RANK] = {0}, trips = 1;
   Outs outs;
   for (int i = 0; i < info->nindices; i++) {
-    size_is_const(info->extents[i], &extents[i]);
-    trips *= extents[i];
+    if (!size_is_const(map_size(m, u->map, info->extents[i]), &extents[i]))
+      internal_error("a small loop's extent is not known");
+    trips *= extents[i] > 0 ? extents[i] : 0;
   }
   begin_small_loop(u, op, &outs);
   State *next = NEW_ARRAY(m->arena, State, info->ncarries + 1);
