@@ -8,32 +8,14 @@
 
    The factors besides s, the indices of the addition and the extents of the loops that it stands in are made of the
    indices of these loops and of what is outside of the loop over i: they are copied behind it.  S has no more elements
-   than A.  Once there is an S, other additions that are linear in s go by it too.  Not under --strict. */
+   than A.  Once there is an S, other additions that are linear in s go by it too.  Not under --strict.
+   Additions to a tensor of an iteration that goes on into A: regroup_through.c. */
+#include "passes/regroup.h"
 #include "ir/raw.h"
 #include "passes/gather.h"
 #include "passes/passes_internal.h"
 
-enum { MOST_LOOPS = 8, MOST_STEPS = 64, SHORTEST = 8 };
-
-typedef struct Moved {
-  Op *add;
-  bool may_end; /* the call: not to be done where the loop over i has no iteration */
-} Moved;
-
-typedef struct Group { /* additions that are linear in one value */
-  struct Group *next;
-  Value *term, *sum; /* s; S, the result */
-  VEC(Moved) adds;
-} Group;
-
-typedef struct Regroup {
-  Module *module;
-  Func *func;
-  Op *loop; /* over i */
-  Region *body;
-  Group *groups;
-  const Size *runs; /* 1, or 0 where the loop over i has no iteration; NULL: not known */
-} Regroup;
+enum { MOST_LOOPS = 8, MOST_STEPS = 64, MOST_GROUPS = 32, SHORTEST = 8 };
 
 /* ---- what can be copied behind the loop */
 /* The loops that r stands in below the body, the outermost first: find_in goes into no other. */
@@ -158,12 +140,11 @@ static bool stands_well(Copying *c, const Op *add) {
   return n > 0 && add->operands[1]->type.rank == 0;
 }
 
-static Moved moved(const Copying *c, Op *add) {
-  return (Moved){add, c->ends || add->at.checks};
-}
-
-static bool may_move(const Copying *c, Op *add) {
-  return c->g->runs || !moved(c, add).may_end;
+static bool may_move(const Copying *c, const Op *add, bool *may_end) {
+  const bool ends = c->ends || add->at.checks;
+  if (may_end)
+    *may_end = ends;
+  return c->g->runs || !ends;
 }
 
 /* ---- finding them */
@@ -198,14 +179,26 @@ static bool sum_is_small(const Regroup *g, const Value *term, const Op *add) {
           size_nonnegative(g->module, size_sub(g->module, type_count(g->module, add->operands[0]->type), count)));
 }
 
+Value *regroup_term(const Regroup *g, const Op *add, bool *may_end) {
+  Copying c = {.g = g, .steps = MOST_STEPS};
+  Value *term = stands_well(&c, add) ? term_of(&c, add) : NULL;
+  return term && may_move(&c, add, may_end) && sum_is_small(g, term, add) ? term : NULL;
+}
+
+bool regroup_is_linear_in(const Regroup *g, const Op *add, const Value *term, bool *may_end) {
+  Copying c = {.g = g, .steps = MOST_STEPS};
+  return stands_well(&c, add) && is_linear_in(&c, add, term) && may_move(&c, add, may_end);
+}
+
 static Group *group_of(Regroup *g, Value *term) {
   Group *group = g->groups;
   while (group && group->term != term)
     group = group->next;
-  if (group)
+  if (group || g->ngroups == MOST_GROUPS)
     return group;
   group = NEW(g->module->arena, Group);
   *group = (Group){.next = g->groups, .term = term};
+  g->ngroups++;
   return g->groups = group;
 }
 
@@ -213,21 +206,20 @@ static void find_in(Regroup *g, Region *r, int depth) {
   for (Op *op = r->first; op; op = op->next) {
     if (op->code == OP_LOOP && !op->at.loop->ncarries && depth < MOST_LOOPS)
       find_in(g, op->regions[0], depth + 1);
-    Copying c = {.g = g, .steps = MOST_STEPS};
-    if (!is_own(g, op) || !stands_well(&c, op))
-      continue;
-    Value *term = term_of(&c, op);
-    if (term && may_move(&c, op) && sum_is_small(g, term, op))
-      vec_push(g->module->arena, group_of(g, term)->adds, moved(&c, op));
+    Moved moved = {.add = op};
+    Value *term = is_own(g, op) ? regroup_term(g, op, &moved.may_end) : NULL;
+    Group *group = term ? group_of(g, term) : NULL;
+    if (group)
+      vec_push(g->module->arena, group->adds, moved);
   }
 }
 
 /* Additions beside s, where others have made a group. */
 static void find_beside(Regroup *g, Group *group) {
   for (Op *op = group->term->region->first; op; op = op->next) {
-    Copying c = {.g = g, .steps = MOST_STEPS};
-    if (is_own(g, op) && stands_well(&c, op) && is_linear_in(&c, op, group->term) && may_move(&c, op))
-      vec_push(g->module->arena, group->adds, moved(&c, op));
+    Moved moved = {.add = op};
+    if (is_own(g, op) && regroup_is_linear_in(g, op, group->term, &moved.may_end))
+      vec_push(g->module->arena, group->adds, moved);
   }
 }
 
@@ -365,6 +357,7 @@ static bool regroup_loop(Func *f, Op *loop) {
   if (info->nindices == 1 && size_is_const(info->extents[0], &n) && n < SHORTEST)
     return false;
   Regroup g = {.module = f->module, .func = f, .loop = loop, .body = loop->regions[0], .runs = runs(f->module, info)};
+  const bool any = regroup_through(&g);
   find_in(&g, g.body, 0);
   for (Group *group = g.groups; group; group = group->next) {
     find_beside(&g, group);
@@ -372,7 +365,7 @@ static bool regroup_loop(Func *f, Op *loop) {
     for (int i = 0; i < group->adds.n; i++)
       apply(&g, group, group->adds.at[i].add, group->adds.at[i].may_end);
   }
-  return g.groups != NULL;
+  return any || g.groups;
 }
 
 static bool regroup_region(Func *f, Region *r) {
