@@ -2,8 +2,8 @@
    On x86-64 everything is there three times, compiled for the levels x86-64, x86-64-v3 (AVX2 and fused multiply-add)
    and x86-64-v4 (AVX-512), each through its own passes.  An exported function asks the runtime for the processor's
    level and goes on in the best of its three: by a jump, so that it works in an object, a shared object and a static
-   program alike, and with no code that runs before main.  All three functions of an export decide alike, as the size of
-   the workspace depends on the level.  Elsewhere there is one level, the architecture's own. */
+   program alike, and with no code that runs before main.  All functions of an export decide alike, as the sizes of
+   the workspace and of a tape depend on the level.  Elsewhere there is one level, the architecture's own. */
 #include "codegen/interface.h"
 #include "codegen/lower.h"
 #include "codegen/target.h"
@@ -23,8 +23,10 @@ static ExportNames symbols_of(Module *m, const CodegenOptions *o) {
   ExportNames all = {0};
   for (const Export *e = m->exports; e; e = e->next) {
     const CInterface *c = interface_of(m, e, o);
-    vec_push(m->arena, all, c->worksize_symbol);
-    vec_push(m->arena, all, c->ws_symbol);
+    if (c->has_ws) {
+      vec_push(m->arena, all, c->worksize_symbol);
+      vec_push(m->arena, all, c->ws_symbol);
+    }
     if (c->has_plain)
       vec_push(m->arena, all, c->symbol);
   }

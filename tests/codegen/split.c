@@ -3,6 +3,8 @@
    RUN: %gradc %S/inputs/split.ad -o %t.o
    RUN: %cc -I%T %s -include %t.h %t.o %libs -o %t && %t
    RUN: %gradc -O0 %S/inputs/split.ad -o %t.o && %cc -I%T %s -include %t.h %t.o %libs -o %t && %t
+   RUN: %gradc --cpu=portable %S/inputs/split.ad -o %t.o && %cc -I%T %s -include %t.h %t.o %libs -o %t && %t
+   RUN: %gradc --cpu=portable --no-malloc %S/inputs/split.ad -o %t.so
    RUN: %gradc -O3 %S/inputs/split.ad -o %t.o && %cc -fsanitize=address,undefined -I%T %s -include %t.h %t.o %libs -o %t
    && %t */
 #include "inputs/expect.h"
