@@ -43,6 +43,40 @@ static Func *copy_of(Func *f) {
   return copy;
 }
 
+/* ---- calls */
+typedef struct Opening {
+  const Region *body;
+  const Cut *cut;
+  bool found;
+} Opening;
+
+/* One call that takes a seed and gives a value of the forward part: there is no place for a cut around it. */
+static bool open_call(Builder *b, const Op *op, ValueMap *map, void *arg) {
+  Opening *o = arg;
+  if (op->code != OP_CALL || op->at.callee->is_extern)
+    return false;
+  bool takes = false, gives = false;
+  for (int i = 0; i < op->noperands; i++)
+    for (int k = o->cut->n; k < o->body->nparams; k++)
+      takes |= op->operands[i] == o->body->params[k];
+  for (int i = 0; i < o->cut->first; i++)
+    gives |= o->body->yields[i]->def == op;
+  if (!takes || !gives)
+    return false;
+  build_body_of_call(b, op, map);
+  return o->found = true;
+}
+
+/* Functions that only hand on, as those do that put results in the order of `wrt`, may call each other. */
+static void open_calls(Func *f, const Cut *cut) {
+  Opening o = {.cut = cut};
+  do {
+    o.body = f->body;
+    o.found = false;
+    func_rebuild(f, open_call, &o);
+  } while (o.found);
+}
+
 /* ---- extents */
 typedef struct Within {
   const Region *top;
@@ -108,6 +142,7 @@ void pass_apart(Module *m) {
     if (done)
       continue;
     Func *copy = copy_of(f);
+    open_calls(copy, &e->cut);
     vec_push(m->arena, made, copy);
     clamp_region(copy->body, NULL, copy->body);
     func_simplify(copy);

@@ -31,19 +31,23 @@ static bool may_inline(const Inline *in, const Func *f, long *cost) {
   return *cost <= in->small || (once && *cost <= ONCE);
 }
 
+void build_body_of_call(Builder *b, const Op *call, ValueMap *map) {
+  const Func *f = call->at.callee;
+  ValueMap inner = {.arena = b->module->arena};
+  for (int i = 0; i < call->noperands; i++)
+    map_put(&inner, f->body->params[i], map_value(map, call->operands[i]));
+  build_copy_region(b, f->body, &inner); /* the hook sees the calls in it too */
+  for (int i = 0; i < call->nresults; i++)
+    map_put(map, call->results[i], map_value(&inner, f->body->yields[i]));
+}
+
 static bool inline_call(Builder *b, const Op *op, ValueMap *map, void *arg) {
   Inline *in = arg;
   long cost;
   if (op->code != OP_CALL || !may_inline(in, op->at.callee, &cost) || cost > in->budget)
     return false;
   in->budget -= cost;
-  const Func *f = op->at.callee;
-  ValueMap inner = {.arena = b->module->arena};
-  for (int i = 0; i < op->noperands; i++)
-    map_put(&inner, f->body->params[i], map_value(map, op->operands[i]));
-  build_copy_region(b, f->body, &inner); /* calls in it are inlined too, while the budget lasts */
-  for (int i = 0; i < op->nresults; i++)
-    map_put(map, op->results[i], map_value(&inner, f->body->yields[i]));
+  build_body_of_call(b, op, map);
   return true;
 }
 

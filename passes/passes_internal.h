@@ -29,6 +29,8 @@ bool op_is_expensive(const Op *op);
 long region_op_count(const Region *r);
 /* Calls replaced by bodies where `inline` says so. */
 void func_inline(Func *f);
+/* In a hook of copying: the body of the function called, in place of the call. */
+void build_body_of_call(Builder *b, const Op *call, ValueMap *map);
 /* Gives f, and the functions that it derives, bodies. */
 void derive_func(Func *f);
 /* A hook of copying that rewrites what the derivatives have no rule for: products into carried products, extrema into
