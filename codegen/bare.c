@@ -7,7 +7,8 @@
    A value "differs at most by NaN" if it is NaN or, but for rounding and the sign of a zero, what it would be by the
    rule.  Plain are those products and quotients from which nothing is made but values that differ at most by NaN: not a
    comparison, nor what tells the zeros apart.  A plain quotient is a product with the reciprocal of the divisor, and
-   NaN where that overflows. */
+   NaN where that overflows.  What makes such values gives up the signs of zeros too: a negated product is one
+   instruction then, and 0 + x is x. */
 #include "codegen/body.h"
 #include "ir/build.h"
 
@@ -119,6 +120,11 @@ static void clear(Op *op, void *arg) {
 
 static void mark(Op *op, void *arg) {
   Marking *m = arg;
+  for (int i = 0; i < op->nresults; i++)
+    note_of(op->results[i])->signless = !note_of(op->results[i])->spoilt;
+  for (int k = 0; k < op->nregions; k++)
+    for (int i = 0; i < op->regions[k]->nparams; i++)
+      note_of(op->regions[k]->params[i])->signless = !note_of(op->regions[k]->params[i])->spoilt;
   if (op->code != OP_MULZ && op->code != OP_DIVZ)
     return;
   note_of(op->results[0])->bare = !note_of(op->results[0])->spoilt;
@@ -173,22 +179,38 @@ bool mark_bare_products(const Unit *u, Func *f) {
 }
 
 /* ---- code */
-/* Whether x or y is NaN. */
-static LLVMValueRef nan_in(Body *b, LLVMValueRef x, LLVMValueRef y) {
-  return LLVMBuildFCmp(b->at, LLVMRealUNO, x, y, "");
+LLVMFastMathFlags bare_flags(const Body *b, const Value *v) {
+  return b->bare_zeros && note_of(v) && note_of(v)->signless ? LLVMFastMathNoSignedZeros : 0;
 }
 
+static LLVMValueRef contracted(LLVMValueRef v) {
+  LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
+  return v;
+}
+
+/* NaN if one of them is; besides, it may be where they are infinite, or so large that products of two overflow, as in
+   f32 many would. */
+static LLVMValueRef joined(Body *b, Kind kind, LLVMValueRef *x, int64_t n) {
+  LLVMValueRef sum = x[n - 1];
+  for (int64_t i = n - 2; i >= 0; i--) {
+    LLVMValueRef term = x[i];
+    if (kind == KIND_F64 && i > 0)
+      term = contracted(LLVMBuildFMul(b->at, term, x[--i], ""));
+    sum = contracted(LLVMBuildFAdd(b->at, term, sum, ""));
+  }
+  return sum;
+}
+
+/* x[0] is computed last, as a rule, since the first input's derivative waits for those of all others: it waits for one
+   comparison alone. */
 LLVMValueRef any_result_is_nan(Body *b, int i, LLVMValueRef result) {
   const Type t = b->func->result_types[i];
   const int64_t n = note_of(b->func->body->yields[i])->tainted ? numbers(t) : 0;
-  LLVMValueRef any = LLVMConstInt(b->unit->i1, 0, false);
-  for (int64_t k = 0; k < n; k += 2) {
-    LLVMValueRef x[2];
-    for (int64_t j = 0; j < 2; j++) {
-      const int64_t at = k + j < n ? k + j : k;
-      x[j] = load_element(b, t.kind, element_address(b, t.kind, result, const_i64(b->unit, at)), NULL);
-    }
-    any = LLVMBuildOr(b->at, any, nan_in(b, x[0], x[1]), "");
-  }
-  return any;
+  if (!n)
+    return LLVMConstInt(b->unit->i1, 0, false);
+  LLVMValueRef x[MOST_NUMBERS];
+  for (int64_t k = 0; k < n; k++)
+    x[k] = load_element(b, t.kind, element_address(b, t.kind, result, const_i64(b->unit, k)), NULL);
+  LLVMValueRef rest = n > 1 ? joined(b, t.kind, x + 1, n - 1) : x[0];
+  return LLVMBuildFCmp(b->at, LLVMRealUNO, rest, x[0], "");
 }

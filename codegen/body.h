@@ -156,6 +156,8 @@ void again_end(Body *b, const Again *a);
 /* ---- bare.c */
 /* Whether the function has few results and products that may be plain ones at first, all through it; marks these. */
 bool mark_bare_products(const Unit *u, Func *f);
+/* What the arithmetic that makes v may do besides: bare.c. */
+LLVMFastMathFlags bare_flags(const Body *b, const Value *v);
 /* In an export, of the function's i-th result, which the pointer leads to. */
 LLVMValueRef any_result_is_nan(Body *b, int i, LLVMValueRef result);
 

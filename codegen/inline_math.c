@@ -48,24 +48,20 @@ static const MathRow *row_of(Opcode op) {
   return NULL;
 }
 
-static LLVMTypeRef of_lanes(LLVMTypeRef element, int lanes) {
-  return lanes > 1 ? LLVMVectorType(element, (unsigned)lanes) : element;
-}
-
-static MathCode math_begin(Unit *u, Opcode op, Kind kind, int lanes) {
-  MathCode c = {.unit = u, .op = op, .kind = kind, .lanes = lanes, .fused = u->has_fma};
-  c.element = kind == KIND_F64 ? u->f64 : u->f32;
-  c.real = of_lanes(c.element, lanes);
-  c.whole = of_lanes(kind == KIND_F64 ? u->i64 : u->i32, lanes);
+static MathCode math_begin(Unit *u, Opcode op, Kind kind, int lanes, bool branches) {
+  MathCode c = {.unit = u, .op = op, .kind = kind, .lanes = lanes, .places = lanes, .fused = u->has_fma};
+  c.branches = branches;
+  if (branches && lanes == 1 && !u->options->scalar)
+    c.places = 16 / (int)kind_bytes(kind);
+  set_math_types(&c);
   c.at = LLVMCreateBuilderInContext(u->context);
   return c;
 }
 
 static LLVMValueRef make(Unit *u, const MathRow *row, int64_t exponent, Kind kind, int lanes, bool branches,
                          const char *name) {
-  MathCode c = math_begin(u, row->op, kind, lanes);
+  MathCode c = math_begin(u, row->op, kind, lanes, branches);
   c.exponent = exponent;
-  c.branches = branches;
   LLVMValueRef f = math_function(&c, name, row->nargs), operands[3];
   if (row->small && u->options->opt_level >= (row->op == OP_POW_BELOW ? 2 : 3))
     LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "alwaysinline", 0));
@@ -111,7 +107,7 @@ LLVMValueRef inline_math_straight(Unit *u, Opcode op, Kind kind, int lanes) {
   if (lanes > 1)
     return made_once(u, row_of(op), 0, kind, lanes, USUAL);
   LLVMValueRef f = made_once(u, row_of(op), 0, kind, 1, STRAIGHT);
-  LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "cold", 0));
+  make_cold(&(MathCode){.unit = u}, f);
   return f;
 }
 
@@ -120,7 +116,7 @@ LLVMValueRef inline_sigmoids(Unit *u, Kind kind, int lanes) {
   LLVMValueRef f = LLVMGetNamedFunction(u->llvm, name), of_minus;
   if (f)
     return f;
-  MathCode c = math_begin(u, OP_SIGMOID, kind, lanes);
+  MathCode c = math_begin(u, OP_SIGMOID, kind, lanes, false);
   LLVMTypeRef lane = c.real, both[] = {lane, lane};
   c.real = LLVMStructTypeInContext(u->context, both, 2, false);
   f = LLVMAddFunction(u->llvm, name, LLVMFunctionType(c.real, &lane, 1, false));

@@ -11,24 +11,67 @@ const FloatFormat *float_format(const MathCode *c) {
   return &formats[c->kind == KIND_F64];
 }
 
-static LLVMValueRef all_lanes(const MathCode *c, LLVMValueRef x) {
+static LLVMValueRef everywhere(LLVMValueRef x, int n) {
   LLVMValueRef lanes[64];
-  if (c->lanes == 1)
+  if (n == 1)
     return x;
-  if (c->lanes > (int)(sizeof lanes / sizeof *lanes))
-    internal_error("a vector of %d lanes", c->lanes);
-  for (int i = 0; i < c->lanes; i++)
+  if (n > (int)(sizeof lanes / sizeof *lanes))
+    internal_error("a vector of %d lanes", n);
+  for (int i = 0; i < n; i++)
     lanes[i] = x;
-  return LLVMConstVector(lanes, (unsigned)c->lanes);
+  return LLVMConstVector(lanes, (unsigned)n);
 }
 
 Real number(const MathCode *c, double x) {
-  return all_lanes(c, LLVMConstReal(c->element, x));
+  return everywhere(LLVMConstReal(c->element, x), c->lanes);
+}
+
+static LLVMTypeRef integer(const MathCode *c) {
+  return c->kind == KIND_F64 ? c->unit->i64 : c->unit->i32;
+}
+
+static LLVMTypeRef of_lanes(LLVMTypeRef element, int lanes) {
+  return lanes > 1 ? LLVMVectorType(element, (unsigned)lanes) : element;
+}
+
+void set_math_types(MathCode *c) {
+  c->element = c->kind == KIND_F64 ? c->unit->f64 : c->unit->f32;
+  c->real = of_lanes(c->element, c->lanes);
+  c->whole = of_lanes(integer(c), c->places);
 }
 
 Bits pattern(const MathCode *c, uint64_t bits) {
-  LLVMTypeRef type = c->kind == KIND_F64 ? c->unit->i64 : c->unit->i32;
-  return all_lanes(c, LLVMConstInt(type, c->kind == KIND_F64 ? bits : (uint32_t)bits, false));
+  return everywhere(LLVMConstInt(integer(c), c->kind == KIND_F64 ? bits : (uint32_t)bits, false), c->places);
+}
+
+Bits bits_of(const MathCode *c, Real x) {
+  if (c->places > c->lanes) {
+    LLVMValueRef first = LLVMConstInt(c->unit->i64, 0, false);
+    x = LLVMBuildInsertElement(c->at, LLVMGetPoison(of_lanes(c->element, c->places)), x, first, "");
+  }
+  return LLVMBuildBitCast(c->at, x, c->whole, "");
+}
+
+Real real_of(const MathCode *c, Bits x) {
+  if (c->places == c->lanes)
+    return LLVMBuildBitCast(c->at, x, c->real, "");
+  LLVMValueRef places = LLVMBuildBitCast(c->at, x, of_lanes(c->element, c->places), "");
+  return LLVMBuildExtractElement(c->at, places, LLVMConstInt(c->unit->i64, 0, false), "");
+}
+
+/* Bits for a comparison, whose result a scalar has outside the registers of vectors. */
+static LLVMValueRef compared(const MathCode *c, Bits x) {
+  return c->places == c->lanes ? x : LLVMBuildExtractElement(c->at, x, LLVMConstInt(c->unit->i64, 0, false), "");
+}
+
+Flag bits_negative(const MathCode *c, Bits x) {
+  LLVMValueRef y = compared(c, x);
+  return LLVMBuildICmp(c->at, LLVMIntSLT, y, LLVMConstNull(LLVMTypeOf(y)), "");
+}
+
+Flag bits_below(const MathCode *c, Bits x, uint64_t bound) {
+  return LLVMBuildICmp(c->at, LLVMIntULT, compared(c, x), everywhere(LLVMConstInt(integer(c), bound, false), c->lanes),
+                       "");
 }
 
 static LLVMValueRef intrinsic(const MathCode *c, const char *name, LLVMTypeRef type, int nargs, LLVMValueRef *args) {
@@ -125,13 +168,11 @@ Real power_of_2(const MathCode *c, Bits bits) {
 
 MathCode promoted(const MathCode *c) {
   MathCode wide = *c;
-  Unit *u = c->unit;
   wide.kind = KIND_F64;
   wide.brief = true;
   wide.branches = false;
-  wide.element = u->f64;
-  wide.real = c->lanes > 1 ? LLVMVectorType(u->f64, (unsigned)c->lanes) : u->f64;
-  wide.whole = c->lanes > 1 ? LLVMVectorType(u->i64, (unsigned)c->lanes) : u->i64;
+  wide.places = c->lanes;
+  set_math_types(&wide);
   return wide;
 }
 
@@ -152,13 +193,23 @@ LLVMValueRef math_function(MathCode *c, const char *name, int nargs) {
   return c->function;
 }
 
+static bool can_keep_registers(const Unit *u) {
+  return !u->options->scalar && !strncmp(u->triple, "x86_64", 6);
+}
+
+void make_cold(const MathCode *c, LLVMValueRef f) {
+  LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(c->unit, "cold", 0));
+  if (can_keep_registers(c->unit))
+    LLVMSetFunctionCallConv(f, LLVMPreserveAllCallConv);
+}
+
 /* libm's function for all lanes, out of line. */
 static LLVMValueRef libm_lanes(const MathCode *c) {
   Unit *u = c->unit;
   LLVMValueRef one = declared(u, arena_printf(u->arena, "%s%s", op_info[c->op].name, c->kind == KIND_F32 ? "f" : ""),
                               c->element, 1, &c->element);
   mark_pure(u, one);
-  if (c->lanes == 1)
+  if (c->lanes == 1 && !can_keep_registers(u))
     return one;
   const char *name = arena_printf(u->arena, "gradc.libm.%s.%sx%d", op_info[c->op].name, kind_name[c->kind], c->lanes);
   LLVMValueRef f = LLVMGetNamedFunction(u->llvm, name);
@@ -168,9 +219,11 @@ static LLVMValueRef libm_lanes(const MathCode *c) {
   all.at = LLVMCreateBuilderInContext(u->context);
   f = math_function(&all, name, 1);
   LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "noinline", 0));
-  LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute(u, "cold", 0));
+  make_cold(c, f);
   LLVMValueRef x = LLVMGetParam(f, 0), result = LLVMGetPoison(c->real);
-  for (int i = 0; i < c->lanes; i++) {
+  if (c->lanes == 1)
+    result = LLVMBuildCall2(all.at, LLVMGlobalGetValueType(one), one, &x, 1, "");
+  for (int i = 0; i < c->lanes && c->lanes > 1; i++) {
     LLVMValueRef lane = LLVMConstInt(u->i64, (unsigned long long)i, false),
                  arg = LLVMBuildExtractElement(all.at, x, lane, "");
     LLVMValueRef y = LLVMBuildCall2(all.at, LLVMGlobalGetValueType(one), one, &arg, 1, "");
@@ -190,6 +243,7 @@ Real cold_values(MathCode *c, Flag is_cold, LLVMValueRef f, int nargs, Real *ope
   mark_unlikely(u, LLVMBuildCondBr(c->at, any, far, done));
   LLVMPositionBuilderAtEnd(c->at, far);
   LLVMValueRef other = LLVMBuildCall2(c->at, LLVMGlobalGetValueType(f), f, operands, (unsigned)nargs, "");
+  LLVMSetInstructionCallConv(other, LLVMGetFunctionCallConv(f));
   LLVMValueRef values[] = {near, choose(c, is_cold, other, near)};
   LLVMBuildBr(c->at, done);
   LLVMPositionBuilderAtEnd(c->at, done);

@@ -18,12 +18,17 @@ typedef struct MathCode {
   int64_t exponent; /* of math_powi */
   Kind kind;
   int lanes;                        /* 1: scalars */
+  int places;                       /* of Bits: as many as lanes; for a scalar as many as a register of vectors has,
+                                       whose first is its: it need not move to the registers of integers and back */
   LLVMTypeRef element, real, whole; /* of a lane, of a Real, of Bits */
   bool brief;                       /* f64 on the way to f32: polynomials as short as for f32 will do */
   bool fused;                       /* there is an instruction for x * y + z that rounds once */
   bool branches; /* a scalar: what is rare, as infinities and subnormal numbers, is left to the recipe without branches
                   */
 } MathCode;
+
+/* By kind, lanes and places. */
+void set_math_types(MathCode *c);
 
 /* What there is to know of the format of a float. */
 typedef struct FloatFormat {
@@ -80,12 +85,8 @@ Real evaluate_tree(const MathCode *c, Polynomial p, Real x);
 Real evaluate_constant_last(const MathCode *c, Polynomial p, Real x);
 
 /* ---- bits */
-static inline Bits bits_of(const MathCode *c, Real x) {
-  return LLVMBuildBitCast(c->at, x, c->whole, "");
-}
-static inline Real real_of(const MathCode *c, Bits x) {
-  return LLVMBuildBitCast(c->at, x, c->real, "");
-}
+Bits bits_of(const MathCode *c, Real x);
+Real real_of(const MathCode *c, Bits x);
 static inline Bits bits_add(const MathCode *c, Bits x, Bits y) {
   return LLVMBuildAdd(c->at, x, y, "");
 }
@@ -120,12 +121,8 @@ static inline Flag equal(const MathCode *c, Real x, Real y) {
 static inline Flag is_nan(const MathCode *c, Real x) {
   return LLVMBuildFCmp(c->at, LLVMRealUNO, x, x, "");
 }
-static inline Flag bits_negative(const MathCode *c, Bits x) {
-  return LLVMBuildICmp(c->at, LLVMIntSLT, x, pattern(c, 0), "");
-}
-static inline Flag bits_differ(const MathCode *c, Bits x, Bits y) {
-  return LLVMBuildICmp(c->at, LLVMIntNE, x, y, "");
-}
+Flag bits_negative(const MathCode *c, Bits x);
+Flag bits_below(const MathCode *c, Bits x, uint64_t bound); /* without signs */
 static inline Flag both(const MathCode *c, Flag x, Flag y) {
   return LLVMBuildAnd(c->at, x, y, "");
 }
@@ -152,6 +149,9 @@ Real cold_values(MathCode *c, Flag is_cold, LLVMValueRef function, int nargs, Re
 
 /* The same with what this function's own recipe gives without branches, for a scalar. */
 Real rare_values(MathCode *c, Flag is_rare, int nargs, Real *operands, Real near);
+
+/* Of an internal function that is rarely called: it keeps all registers of those who call it, by cold_values. */
+void make_cold(const MathCode *c, LLVMValueRef function);
 
 /* An internal function of the module of `nargs` operands, whose block c goes on in. */
 LLVMValueRef math_function(MathCode *c, const char *name, int nargs);

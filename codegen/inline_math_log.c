@@ -96,7 +96,7 @@ Flag is_normal(const MathCode *c, Real x) {
   const FloatFormat *f = float_format(c);
   const uint64_t least = UINT64_C(1) << f->fraction_bits;
   Bits beyond = bits_sub(c, bits_of(c, x), pattern(c, least));
-  return LLVMBuildICmp(c->at, LLVMIntULT, beyond, pattern(c, f->exponent - least), "");
+  return bits_below(c, beyond, f->exponent - least);
 }
 
 Real with_log_limits(const MathCode *c, Real x, Real inside) {

@@ -63,8 +63,7 @@ static void lower_acc_add(Body *b, const Op *op) {
     return;
   }
   const Value *of = acc->type.rank ? acc : NULL;
-  /* The sign of a zero has been given up there: 0 + x is x. */
-  const LLVMFastMathFlags signless = b->bare_zeros && note_of(v)->tainted ? LLVMFastMathNoSignedZeros : 0;
+  const LLVMFastMathFlags signless = bare_flags(b, acc); /* 0 + x is x */
   LLVMValueRef sum =
       arithmetic(b, OP_ADD, k, load_element(b, k, to, of), value_code(b, v), b->unit->fast_reduce | signless);
   store_element(b, k, sum, to, of);

@@ -123,14 +123,14 @@ static LLVMValueRef loose_quotient(Body *b, const Op *op, Kind k, LLVMValueRef *
 }
 
 /* A product with the reciprocal, which in derivatives is known early; NaN where that overflows. */
-static LLVMValueRef bare_quotient(Body *b, Kind k, LLVMValueRef x, LLVMValueRef y) {
+static LLVMValueRef bare_quotient(Body *b, Kind k, LLVMValueRef x, LLVMValueRef y, LLVMFastMathFlags fast) {
   if (b->unit->module->strict)
-    return arithmetic(b, OP_DIV, k, x, y, b->unit->fast);
+    return arithmetic(b, OP_DIV, k, x, y, fast);
   LLVMValueRef inverse = arithmetic(b, OP_DIV, k, LLVMConstReal(type_of_kind(b->unit, k), 1), y, b->unit->fast);
   LLVMValueRef zero = LLVMBuildFMul(b->at, inverse, zero_of(b, k), ""), good = LLVMBuildFAdd(b->at, inverse, zero, "");
   LLVMSetFastMathFlags(zero, LLVMFastMathAllowContract);
   LLVMSetFastMathFlags(good, LLVMFastMathAllowContract);
-  return arithmetic(b, OP_MUL, k, x, good, b->unit->fast);
+  return arithmetic(b, OP_MUL, k, x, good, fast);
 }
 
 static LLVMValueRef quotient_unless_zero(Body *b, Kind k, LLVMValueRef x, LLVMValueRef y) {
@@ -189,10 +189,10 @@ static LLVMValueRef cast(Body *b, Kind from, Kind to, LLVMValueRef x) {
 LLVMValueRef scalar_code(Body *b, const Op *op, LLVMValueRef *x) {
   const Kind k = op->noperands ? op->operands[0]->type.kind : op->results[0]->type.kind;
   const bool is_float = kind_is_float(k);
+  const LLVMFastMathFlags fast = b->unit->fast | bare_flags(b, op->results[0]);
   LLVMValueRef code;
   switch (op->code) {
-  case OP_NEG:
-    return is_float ? with_flags(LLVMBuildFNeg(b->at, x[0], ""), b->unit->fast) : LLVMBuildNeg(b->at, x[0], "");
+  case OP_NEG: return is_float ? with_flags(LLVMBuildFNeg(b->at, x[0], ""), fast) : LLVMBuildNeg(b->at, x[0], "");
   case OP_ABS: return absolute(b, k, x[0]);
   case OP_SIGN: return sign(b, k, x[0]);
   case OP_NOT: return LLVMBuildNot(b->at, x[0], "");
@@ -201,9 +201,9 @@ LLVMValueRef scalar_code(Body *b, const Op *op, LLVMValueRef *x) {
   case OP_CAST: return cast(b, k, op->results[0]->type.kind, x[0]);
   case OP_ADD:
   case OP_SUB:
-  case OP_MUL: return arithmetic(b, op->code, k, x[0], x[1], b->unit->fast);
+  case OP_MUL: return arithmetic(b, op->code, k, x[0], x[1], fast);
   case OP_DIV:
-    return is_float ? arithmetic(b, OP_DIV, k, x[0], x[1], b->unit->fast) : integer_division(b, OP_DIV, k, x[0], x[1]);
+    return is_float ? arithmetic(b, OP_DIV, k, x[0], x[1], fast) : integer_division(b, OP_DIV, k, x[0], x[1]);
   case OP_REM: return is_float ? LLVMBuildFRem(b->at, x[0], x[1], "") : integer_division(b, OP_REM, k, x[0], x[1]);
   case OP_MOD: return is_float ? float_mod(b, k, x[0], x[1]) : integer_division(b, OP_MOD, k, x[0], x[1]);
   case OP_MIN: return min_max(b, false, k, x[0], x[1]);
@@ -216,13 +216,13 @@ LLVMValueRef scalar_code(Body *b, const Op *op, LLVMValueRef *x) {
   case OP_OR: return LLVMBuildOr(b->at, x[0], x[1], "");
   case OP_MULZ:
     if ((b->loose_zeros && note_of(op->results[0])->loose) || (b->bare_zeros && note_of(op->results[0])->bare))
-      return arithmetic(b, OP_MUL, k, x[0], x[1], b->unit->fast);
+      return arithmetic(b, OP_MUL, k, x[0], x[1], fast);
     return product_unless_zero(b, k, x[0], x[1]);
   case OP_DIVZ:
     if (b->loose_zeros && note_of(op->results[0])->loose)
       return loose_quotient(b, op, k, x);
     if (b->bare_zeros && note_of(op->results[0])->bare)
-      return bare_quotient(b, k, x[0], x[1]);
+      return bare_quotient(b, k, x[0], x[1], fast);
     return quotient_unless_zero(b, k, x[0], x[1]);
   case OP_ATTACH: return x[0];
   case OP_SELECT: return LLVMBuildSelect(b->at, x[0], x[1], x[2], "");

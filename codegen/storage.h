@@ -150,8 +150,9 @@ typedef struct ValueNote {
   bool loose;        /* a mulz that may be a plain product */
   int divides;       /* how many quotients that may be plain it divides */
   /* In a function of few numbers: codegen/bare.c */
-  bool bare;    /* a mulz or divz that may be a plain one */
-  bool tainted; /* depends on one */
+  bool bare;     /* a mulz or divz that may be a plain one */
+  bool tainted;  /* depends on one */
+  bool signless; /* nothing tells the signs of its zeros apart */
   /* In a loop that runs in tiles: codegen/lower_tiles.c */
   bool by_row;         /* differs between rows */
   LLVMValueRef *cells; /* in each cell of a tile */
