@@ -34,7 +34,7 @@ const char *nearest_name(const char *name, const char *const *names, int n) {
     best_distance = 3;
   for (int i = 0; i < n; i++) {
     const int d = distance(name, names[i]);
-    if (d < best_distance || (d == best_distance && !best)) {
+    if (d < (int)strlen(name) && (d < best_distance || (d == best_distance && !best))) {
       best = names[i];
       best_distance = d;
     }

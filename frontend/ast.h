@@ -241,6 +241,7 @@ struct Block {
   int depth;
   Range at;    /* from { to } */
   Range close; /* the } : where a missing value is reported */
+  bool is_cut; /* there is none: something has been said of that */
 };
 
 struct Pattern {

@@ -31,6 +31,8 @@ static void report_unclosed(ParseState *s, int token, Range at) {
   DiagMessage *m = token == T_END ? diag_error(s->diag, at, "'%c' is never closed", open->bracket)
                                   : diag_error(s->diag, at, "'%.*s' inside an open '%c'", (int)s->token_bytes, s->token,
                                                open->bracket);
+  if (token == T_FN && at.col > 1) /* not at the left margin, where an item begins */
+    diag_mend(s->diag, m, "in a block a function is named by a let: let f = fn(x: f64) { .. };");
   diag_note(s->diag, m, open->at, "the '%c' that is never closed", open->bracket);
 }
 

@@ -1,6 +1,7 @@
 /* The predeclared functions: one row a function, and how a call's arguments meet its parameters. */
 #include "frontend/elab_builtin.h"
 #include "frontend/elab_core.h"
+#include "frontend/elsewhere.h"
 #include <string.h>
 
 static Form *call_filled(Elab *e, const BuiltinCall *c) {
@@ -174,6 +175,13 @@ static const char *count_text(Elab *e, int n) {
   return arena_printf(e->arena, "%d argument%s", n, n == 1 ? "" : "s");
 }
 
+static bool signature_has(const Signature *s, const char *name) {
+  int i = 0;
+  while (i < s->n && strcmp(s->names[i], name) != 0)
+    i++;
+  return i < s->n;
+}
+
 static bool match_argument(Elab *e, BuiltinCall *c, const Signature *s, const Argument *a, int position,
                            bool *seen_name) {
   int i = position;
@@ -184,7 +192,11 @@ static bool match_argument(Elab *e, BuiltinCall *c, const Signature *s, const Ar
       near_miss_try(&near, s->names[i]);
     if (i == s->n) {
       DiagMessage *m = elab_error(e, a->name.at, "'%s' has no parameter '%s'", c->f->name, a->name.text);
-      near_miss_mend(e, &near, m);
+      const char *here = elsewhere_option(a->name.text);
+      if (here && signature_has(s, here))
+        diag_mend(e->diag, m, "write %s = ..", here);
+      else
+        near_miss_mend(e, &near, m);
       return false;
     }
   } else if (*seen_name) {

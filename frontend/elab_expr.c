@@ -193,7 +193,8 @@ Form *elab_block(Elab *e, Block *block, const Kind *want) {
   if (value) {
     t = elab_expr(e, value, want);
   } else {
-    elab_error(e, block->close, "this block is used as a value, but does not end in an expression");
+    if (!block->is_cut)
+      elab_error(e, block->close, "this block is used as a value, but does not end in an expression");
     t = form_poison(e, block->at);
   }
   scope_pop(e, scope);

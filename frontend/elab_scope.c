@@ -1,6 +1,7 @@
 /* Scopes and names: binding, looking up, near misses, and names as expressions. */
 #include "frontend/elab_core.h"
 #include "frontend/elab_lift.h"
+#include "frontend/elsewhere.h"
 #include <math.h>
 #include <string.h>
 
@@ -228,6 +229,12 @@ static void try_visible(Elab *e, NearMiss *m) {
 /* ---- names as expressions */
 static Form *unknown_name(Elab *e, const Expr *x) {
   DiagMessage *m = elab_error(e, x->at, "unknown name '%s'", x->name);
+  const char *here;
+  if (elsewhere_name(x->name, &here)) {
+    if (here)
+      diag_mend(e->diag, m, "write %s", here);
+    return form_poison(e, x->at);
+  }
   NearMiss near = near_miss_of(x->name);
   try_visible(e, &near);
   near_miss_mend(e, &near, m);

@@ -73,6 +73,11 @@ static void ad_error(const Range *at, ParseState *s, const char *message) {
   s->too_deep = true;
 }
 
+/* The place of a bracket that is made up. */
+static bool is_empty(Range at) {
+  return at.line == at.to_line && at.col == at.to_col;
+}
+
 static void complain(ParseState *s, Range at, const char *message, const char *mend) {
   DiagMessage *m = diag_error(s->diag, at, "%s", message);
   if (mend)
@@ -98,6 +103,14 @@ static Stmt *unused_value(ParseState *s, Range at, const Expr *value) {
              value->kind == EXPR_BINARY && value->binary.op == BINARY_EQ ? "assignment is '='"
                                                                          : "as the value of the block it has no ';'");
   return stmt_poison(s, at);
+}
+/* Behind an if or a block it was meant to go on with that. */
+static void plus_begins(ParseState *s, Range at) {
+  if (syntax_is_after(s, at, '}'))
+    complain(s, at, "a statement does not begin with '+'",
+             "an if or a block before it is a whole statement: as an operand it needs ( )");
+  else
+    complain(s, at, "there is no unary '+'", "leave it out");
 }
 static IndexRange *new_range(ParseState *s, Range at, IndexRangeKind kind, Name name, Expr *from, Expr *to) {
   IndexRange *range = NEW(s->arena, IndexRange);
@@ -226,7 +239,7 @@ element: type { $$ = (TypeElement){{0}, $1, @$}; } | name ':' type { $$ = (TypeE
 sizes: sum { $$ = (ExprList){0}; PUSH($$, $1); } | sizes ',' sum { $$ = $1; PUSH($$, $3); } ;
 
 /* ---- statements ---- */
-block: '{' stmts '}'          { $$ = block_new(s, @$, $2, NULL); }
+block: '{' stmts '}'          { $$ = block_new(s, @$, $2, NULL); $$->is_cut = is_empty(@3); }
   | '{' stmts or_start '}'    { $$ = block_new(s, @$, $2, $3); }
   | '{' stmts "return" expr '}' { $$ = block_new(s, @$, $2, returned(s, @3, $4)); }
   | '{' stmts error '}'       { yyerrok; $$ = block_new(s, @$, $2, expr_poison(s, @3)); }
@@ -357,8 +370,7 @@ product_start: unary_start | product_start product_op unary { $$ = expr_binary(s
 unary_start: power_start
   | '-' unary                 { $$ = expr_unary(s, @$, UNARY_NEG, @1, $2); }
   | '+' unary
-      { $$ = $2; complain(s, @1, "a statement does not begin with '+'",
-                          "an if or a block before it is a whole statement: as an operand it needs ( )"); }
+      { $$ = $2; plus_begins(s, @1); }
   ;
 power_start: postfix_start | postfix_start '^' unary { $$ = expr_binary(s, @$, BINARY_POW, @2, $1, $3); } ;
 postfix_start: primary

@@ -108,10 +108,51 @@ static void mend_export(ParseState *s, DiagMessage *m) {
               (int)s->token_bytes, s->token);
 }
 
+bool syntax_is_after(const ParseState *s, Range at, char sign) {
+  const char *text = s->source->text, *p = text;
+  for (int line = 1; line < at.line; p++)
+    line += *p == '\n';
+  p += at.col - 1;
+  while (p > text && strchr(" \t\r\n", p[-1]))
+    p--;
+  return p > text && p[-1] == sign;
+}
+
+static bool token_is(const ParseState *s, const char *word) {
+  return s->token_bytes == strlen(word) && !memcmp(s->token, word, s->token_bytes);
+}
+
+/* What is written so in C or in Python; NULL for what is not known.  Asked before the names are put together. */
+static const char *mend_of(const ParseState *s, const Wanted *w) {
+  if (has(w, "import")) {
+    if (token_is(s, "let") || token_is(s, "var"))
+      return "a constant of the whole file is written const name = ..;";
+    if (token_is(s, "def") || token_is(s, "func") || token_is(s, "function") || token_is(s, "void") ||
+        token_is(s, "double"))
+      return "a function is written fn name(x: f64) -> f64 { .. }";
+    return NULL;
+  }
+  if (w->n == 1 && has(w, "in") && token_is(s, "="))
+    return "write for i in 0..n";
+  if (token_is(s, "if") && has(w, "'*'") && !has(w, "']'"))
+    return "a choice is written if c { a } else { b }";
+  if (token_is(s, "for") && has(w, "'*'"))
+    return "write [for i < n: x[i]] for a tensor, sum[i: x[i]] for a sum";
+  const char *text = s->source->text, *before = s->token;
+  if (token_is(s, ";") && has(w, "an integer") && before - text >= 2 &&
+      (!memcmp(before - 2, "++", 2) || !memcmp(before - 2, "--", 2)))
+    return before[-1] == '+' ? "write += 1" : "write -= 1";
+  if (has(w, "..") && has(w, "'*'") && (token_is(s, "{") || token_is(s, ":")) &&
+      !has(w, token_is(s, "{") ? "'{'" : "':'"))
+    return "a range is written 0..n";
+  return NULL;
+}
+
 void report_syntax_error(ParseState *s, Range at, const char **wanted, int n) {
   if (brackets_hide_errors(s))
     return;
   Wanted w = {wanted, n};
+  const char *mend = mend_of(s, &w);
   simplify(&w);
   const char *list = "";
   for (int i = 0; i < w.n && w.n <= LISTED_MAX; i++)
@@ -126,7 +167,9 @@ void report_syntax_error(ParseState *s, Range at, const char **wanted, int n) {
     bool is_long = s->token_bytes > QUOTED_MAX;
     DiagMessage *m = diag_error(s->diag, at, "unexpected '%.*s%s'%s", is_long ? QUOTED_MAX : (int)s->token_bytes,
                                 s->token, is_long ? ".." : "", list);
-    if (!is_long)
+    if (mend)
+      diag_mend(s->diag, m, "%s", mend);
+    else if (!is_long)
       mend_export(s, m);
   }
 }

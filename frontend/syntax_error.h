@@ -6,4 +6,6 @@
 /* The last token, at `at`, is not among the n that the parser wanted, which go by the names of the grammar.
    Reorders `wanted`. */
 void report_syntax_error(ParseState *s, Range at, const char **wanted, int n);
+/* Whether `sign` is what stands before `at`, but for white space. */
+bool syntax_is_after(const ParseState *s, Range at, char sign);
 #endif
