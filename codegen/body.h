@@ -64,16 +64,16 @@ typedef struct Body {
   LLVMMetadataRef (*lists)[2]; /* of each, once it has been asked for: it alone, and all others */
   int nscopes;                 /* 0: there are too many */
   SizeCache *sizes;
-  LLVMValueRef row_arrays[KIND_F64 + 1][8]; /* of codegen/lower_rows.c */
-  LLVMValueRef tile_panel, tile_sums;       /* of codegen/lower_tiles.c */
-  VectorLoop *vector;                       /* the loop that is being written in vectors, or NULL */
-  bool loose_zeros;                         /* products that are marked loose are plain ones */
-  bool exact_zeros;                         /* a loop runs again with none */
-  bool bare_zeros;                          /* those that are marked bare are, all through the function */
-  int turn, looks;                          /* codegen/group.c: what stands before it has been written */
-  bool plain_loops; /* LLVM leaves the loops that are written as they are: no vectors, no unrolling */
-  bool outlines;    /* nests of the function may become functions */
-  bool inside_nest; /* of one that has no others */
+  LLVMValueRef row_arrays[KIND_F64 + 1][8], long_row[KIND_F64 + 1]; /* of codegen/lower_rows.c */
+  LLVMValueRef tile_panel, tile_sums;                               /* of codegen/lower_tiles.c */
+  VectorLoop *vector; /* the loop that is being written in vectors, or NULL */
+  bool loose_zeros;   /* products that are marked loose are plain ones */
+  bool exact_zeros;   /* a loop runs again with none */
+  bool bare_zeros;    /* those that are marked bare are, all through the function */
+  int turn, looks;    /* codegen/group.c: what stands before it has been written */
+  bool plain_loops;   /* LLVM leaves the loops that are written as they are: no vectors, no unrolling */
+  bool outlines;      /* nests of the function may become functions */
+  bool inside_nest;   /* of one that has no others */
   Range loc;
   LLVMMetadataRef subprogram; /* -g */
 } Body;

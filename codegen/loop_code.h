@@ -112,4 +112,8 @@ const Op *reducing_loop_in(const Region *r);
 /* Whether the innermost level is better run as rows; and that level so. */
 bool runs_as_rows(const LoopCode *l);
 void lower_rows(LoopCode *l);
+/* Whether a loop, of one index, is better run as long rows where it reads much; and then so, and otherwise as it was to
+   be. */
+bool may_run_as_long_rows(const LoopCode *l);
+void lower_long_rows(LoopCode *l, void (*otherwise)(LoopCode *l));
 #endif

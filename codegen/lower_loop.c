@@ -216,7 +216,10 @@ static void lower_level(LoopCode *l, int number) {
     return;
   }
   if (runs_as_tiles(l, number)) {
-    lower_tiles(l);
+    if (may_run_as_long_rows(l))
+      lower_long_rows(l, lower_tiles);
+    else
+      lower_tiles(l);
     return;
   }
   if (number == l->info->nindices - 1 && runs_as_rows(l)) {

@@ -7,14 +7,15 @@
    so that the innermost loop walks along rows, and is one that LLVM's vectoriser takes, whatever the order of the sum
    is to be: each element's terms are still added in their order.  Reductions and what the body computes before the
    inner loop are kept in arrays of the frame as long as the stretch; the steps of k are taken four at a time, which
-   saves three of four loads and stores of the sums.
+   saves three of four loads and stores of the sums.  A loop of one index reads its matrix once, and from memory where
+   that is large: there the stretch is long, so that memory is read in its order.
 
    This holds for bodies of scalar operations around one inner loop that only reduces, without checks, where the inner
    loop's elements are beside each other along j or do not depend on it, and some lie apart along k. */
 #include "codegen/inline_math.h"
 #include "codegen/loop_code.h"
 
-enum { STRETCH = 128, UNROLL = 4, MAX_ARRAYS = 8, MAX_UNROLLED_OPS = 16 };
+enum { STRETCH = 128, LONG_STRETCH = 2048, UNROLL = 4, MAX_ARRAYS = 8, MAX_UNROLLED_OPS = 16 };
 
 typedef struct Rows {
   LoopCode *loop;
@@ -22,7 +23,8 @@ typedef struct Rows {
   const Value *index;      /* of the innermost level, j above */
   VEC(const Value *) kept; /* computed before the inner loop, wanted in it or after it */
   LLVMValueRef *arrays;    /* of what is kept, then of the inner loop's results */
-  LLVMValueRef first;      /* of the stretch */
+  int stretch;
+  LLVMValueRef first; /* of the stretch */
   LLVMValueRef length;
 } Rows;
 
@@ -252,9 +254,10 @@ static void find_arrays(Rows *rows) {
   const int n = rows->kept.n + rows->inner->at.loop->nouts;
   rows->arrays = NEW_ARRAY(b->unit->arena, LLVMValueRef, n);
   for (int i = 0; i < n; i++) {
-    LLVMValueRef *array = &b->row_arrays[kind_kept(rows, i)][i];
+    const Kind k = kind_kept(rows, i);
+    LLVMValueRef *array = rows->stretch == STRETCH ? &b->row_arrays[k][i] : &b->long_row[k];
     if (!*array)
-      *array = entry_alloca(b, memory_type(b->unit, kind_kept(rows, i)), STRETCH, WORK_ALIGNMENT, SCRATCH);
+      *array = entry_alloca(b, memory_type(b->unit, k), rows->stretch, WORK_ALIGNMENT, SCRATCH);
     rows->arrays[i] = *array;
   }
 }
@@ -366,16 +369,17 @@ static LLVMValueRef zero_if_sums_finite(Rows *rows) {
   return LLVMBuildLoad2(b->at, u->f64, all, "");
 }
 
-void lower_rows(LoopCode *l) {
+static void lower_stretches(LoopCode *l, int stretch_length) {
   Body *b = l->body;
   Unit *u = b->unit;
   Rows rows;
   if (!find_rows(l, &rows))
     internal_error("a loop that cannot be run as rows");
+  rows.stretch = stretch_length;
   find_arrays(&rows);
-  LLVMValueRef n = l->extents[l->info->nindices - 1], zero = const_i64(u, 0), stretch = const_i64(u, STRETCH);
+  LLVMValueRef n = l->extents[l->info->nindices - 1], zero = const_i64(u, 0), stretch = const_i64(u, stretch_length);
   LLVMValueRef bounds[] = {n, zero}, extent = call_intrinsic(b, "llvm.smax", 1, &u->i64, 2, bounds);
-  LLVMValueRef whole = LLVMBuildNSWAdd(b->at, extent, const_i64(u, STRETCH - 1), "");
+  LLVMValueRef whole = LLVMBuildNSWAdd(b->at, extent, const_i64(u, stretch_length - 1), "");
   Level level;
   level_begin(l, &level, LLVMBuildUDiv(b->at, whole, stretch, ""), "stretch");
   rows.first = LLVMBuildNSWMul(b->at, level.counted.index, stretch, "");
@@ -395,4 +399,49 @@ void lower_rows(LoopCode *l) {
   }
   lower_tails(&rows);
   level_end(l, &level);
+}
+
+void lower_rows(LoopCode *l) {
+  lower_stretches(l, STRETCH);
+}
+
+/* ---- long rows */
+bool may_run_as_long_rows(const LoopCode *l) {
+  LoopCode copy = *l;
+  Rows rows;
+  return l->info->nindices == 1 && l->info->nouts == 1 && l->info->outs[0] == OUT_STACK && find_rows(&copy, &rows) &&
+         rows.kept.n == 0 && rows.inner->nresults == 1 && rows.inner->at.loop->nindices == 1;
+}
+
+/* More is read than stays in the first cache, in rows that are not short. */
+static LLVMValueRef reads_much(const LoopCode *l) {
+  enum { BYTES = 1 << 17, LEAST = 64 };
+  Body *b = l->body;
+  const Op *inner = reducing_loop_in(l->op->regions[0]);
+  const int64_t elements = BYTES / (int64_t)kind_bytes(inner->results[0]->type.kind);
+  LLVMValueRef n = l->extents[0], steps = extent_code(b, inner->at.loop->extents[0]);
+  LLVMValueRef much =
+      LLVMBuildICmp(b->at, LLVMIntSGE, LLVMBuildMul(b->at, n, steps, ""), const_i64(b->unit, elements), "");
+  return LLVMBuildAnd(b->at, much, LLVMBuildICmp(b->at, LLVMIntSGE, n, const_i64(b->unit, LEAST), ""), "");
+}
+
+void lower_long_rows(LoopCode *l, void (*otherwise)(LoopCode *l)) {
+  Body *b = l->body;
+  LLVMValueRef much = reads_much(l);
+  if (LLVMIsConstant(much)) {
+    if (LLVMConstIntGetZExtValue(much))
+      lower_stretches(l, LONG_STRETCH);
+    else
+      otherwise(l);
+    return;
+  }
+  LLVMBasicBlockRef large = new_block(b, "large"), small = new_block(b, "small"), after = new_block(b, "");
+  LLVMBuildCondBr(b->at, much, large, small);
+  begin_block(b, large);
+  lower_stretches(l, LONG_STRETCH);
+  LLVMBuildBr(b->at, after);
+  begin_block(b, small);
+  otherwise(l);
+  LLVMBuildBr(b->at, after);
+  begin_block(b, after);
 }
