@@ -208,7 +208,7 @@ LLVMValueRef any_result_is_nan(Body *b, int i, LLVMValueRef result) {
   const int64_t n = note_of(b->func->body->yields[i])->tainted ? numbers(t) : 0;
   if (!n)
     return LLVMConstInt(b->unit->i1, 0, false);
-  LLVMValueRef x[MOST_NUMBERS];
+  LLVMValueRef x[MOST_NUMBERS] = {NULL};
   for (int64_t k = 0; k < n; k++)
     x[k] = load_element(b, t.kind, element_address(b, t.kind, result, const_i64(b->unit, k)), NULL);
   LLVMValueRef rest = n > 1 ? joined(b, t.kind, x + 1, n - 1) : x[0];
