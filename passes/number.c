@@ -2,6 +2,7 @@
 #include "passes/number.h"
 #include <string.h>
 
+enum { MOST_LEVELS = 4 };
 enum Tag {
   TAG_OUTSIDE = 1000,
   TAG_INDEX,
@@ -74,16 +75,52 @@ static int level_of(const Numbering *n, const Region *r) { /* loops between the 
   return level;
 }
 
+/* What tells a loop in order from another: what its carries begin with and how they go on.  While that is numbered, a
+   carry is known by its place alone. */
+static Number number_of_carries(const Numbering *n, Op *loop) {
+  const int first = loop->at.loop->nindices, ncarries = loop->at.loop->ncarries;
+  Number number = begin(TAG_LOOP);
+  for (int i = 0; i < first; i++)
+    number = with_number(number, number_of_size(n, loop->at.loop->extents[i]));
+  for (int i = 0; i < ncarries; i++)
+    number = with_number(number, number_of_value(n, loop->operands[i]));
+  for (int i = 0; i < ncarries; i++) {
+    Number *place = NEW(n->arena, Number);
+    *place = with(with(begin(TAG_INNER_CARRY), (uint64_t)i), (uint64_t)level_of(n, body(loop)));
+    body(loop)->params[first + i]->note = place;
+  }
+  for (int i = 0; i < ncarries; i++)
+    number = with_number(number, number_of_value(n, body(loop)->yields[i]));
+  numbers_reset(body(loop));
+  return number;
+}
+
+/* The numbers of all carries of a loop. */
+static void number_carries(const Numbering *n, Op *loop) {
+  const int first = loop->at.loop->nindices;
+  const Number number = number_of_carries(n, loop);
+  for (int i = 0; i < loop->at.loop->ncarries; i++) {
+    Number *own = NEW(n->arena, Number);
+    *own = with(with_number(begin(TAG_INNER_CARRY), number), (uint64_t)i);
+    body(loop)->params[first + i]->note = own;
+  }
+}
+
 static Number number_of_param(const Numbering *n, const Value *v) {
-  const Op *owner = v->region->owner;
+  Op *owner = v->region->owner;
   if (owner == n->a)
     return with(begin(v->index < n->a->at.loop->nindices ? TAG_INDEX : TAG_CARRY), (uint64_t)v->index);
   if (owner == n->b && !n->step && v->index < n->b->at.loop->nindices)
     return with(begin(TAG_INDEX), (uint64_t)v->index);
   if (owner == n->b || owner->code != OP_LOOP || v->is_acc)
     return with(begin(TAG_OWN), v->uid);
-  return with(with(begin(v->index < owner->at.loop->nindices ? TAG_INNER_INDEX : TAG_INNER_CARRY), (uint64_t)v->index),
-              (uint64_t)level_of(n, v->region));
+  const int level = level_of(n, v->region);
+  if (v->index < owner->at.loop->nindices)
+    return with(with(begin(TAG_INNER_INDEX), (uint64_t)v->index), (uint64_t)level);
+  if (level > MOST_LEVELS) /* each level numbers those inside it twice */
+    return with(begin(TAG_OWN), v->uid);
+  number_carries(n, owner);
+  return *(Number *)v->note;
 }
 
 /* In B, an element of one of A's stacks at the corresponding index is what A yields. */
@@ -136,7 +173,7 @@ static Number number_of_loop(const Numbering *n, const Value *v) {
   for (int i = 0; i < info->nindices; i++)
     number = with_number(number, number_of_size(n, info->extents[i]));
   number = with(number, (uint64_t)info->ncarries);
-  for (int i = 0; i < info->ncarries; i++) { /* the numbers of carries do not tell one loop from the other */
+  for (int i = 0; i < info->ncarries; i++) {
     number = with_number(number, number_of_value(n, op->operands[i]));
     number = with_number(number, number_of_value(n, body(op)->yields[i]));
   }

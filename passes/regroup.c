@@ -297,6 +297,8 @@ static void apply(const Regroup *g, const Group *group, Op *add, bool guarded) {
   Module *m = g->module;
   Op *path[MOST_LOOPS], *loops[MOST_LOOPS], *around[MOST_LOOPS];
   const int n = find_path(g, add->parent, path), of_term = find_path(g, group->term->region, around);
+  if (n < 1 || of_term > n)
+    internal_error("an addition that does not stand in loops below that of its factor");
   const int acc = add->operands[0]->index - g->loop->at.loop->nindices;
   Value *before = value_new(m, g->loop->results[acc]->type, g->loop->results[acc]->name), *indices[MAX_RANK];
   Again a = {.g = g, .guarded = guarded, .b = build_aside(g->loop->parent), .map = {.arena = m->arena}};

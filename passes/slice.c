@@ -177,12 +177,25 @@ static void map_needed(Value *v, void *arg) {
   map_put(need->map, v, slice_value(need->s, v, need->e));
 }
 
+static Value *slice_index(Slice *s, const Op *op, Env *home, bool active);
+
+/* Numbers that are to be equal, as an element and the largest of them, are read where they are: made again in another
+   loop, the one may be rounded otherwise than the other. */
+static void map_compared(Value *v, CopyNeed *need) {
+  if (v->def && v->def->code == OP_INDEX && kind_is_float(v->type.kind))
+    map_put(need->map, v, slice_index(need->s, v->def, env_of(need->e, v), false));
+  else
+    map_needed(v, need);
+}
+
 void slice_plain(Slice *s, Op *op, Env *home) {
   ValueMap map = {.arena = s->module->arena};
   CopyNeed need = {.s = s, .e = home, .map = &map};
   for (int i = 0; i < op->noperands && !s->failed; i++)
     if (op->operands[i]->is_acc)
       map_put(&map, op->operands[i], map_get(&home->map, op->operands[i]));
+    else if (op->code == OP_EQ || op->code == OP_NE)
+      map_compared(op->operands[i], &need);
     else
       map_needed(op->operands[i], &need);
   for (int i = 0; i < op->nresults; i++)
@@ -197,15 +210,14 @@ void slice_plain(Slice *s, Op *op, Env *home) {
     slice_made(s, home, op->results[i], map_get(&map, op->results[i]));
 }
 
-static Value *slice_index(Slice *s, const Op *op, Env *home) {
+static Value *slice_index(Slice *s, const Op *op, Env *home, bool active) {
   const int n = op->noperands - 1;
   Value *idx[MAX_RANK];
   for (int i = 0; i < n; i++)
     idx[i] = slice_value(s, op->operands[1 + i], home);
   const Range loc = s->b.loc;
   s->b.loc = op->loc;
-  Value *v =
-      slice_element(s, op->operands[0], home, n, idx, op->at.checks, value_is_active(s->activity, op->results[0]));
+  Value *v = slice_element(s, op->operands[0], home, n, idx, op->at.checks, active);
   s->b.loc = loc;
   return v;
 }
@@ -225,7 +237,7 @@ static void compute(Slice *s, Value *v, Env *home) {
   }
   switch (op->code) {
   case OP_INDEX: {
-    Value *made = slice_index(s, op, home);
+    Value *made = slice_index(s, op, home, value_is_active(s->activity, v));
     slice_made(s, home, v, made);
     break;
   }
