@@ -28,7 +28,8 @@ typedef struct Keep {
   Numbering numbers;
   Known **known; /* scalars of A's body, by number */
   size_t buckets;
-  ValueMap kept; /* values of B -> what is read instead */
+  ValueMap kept;     /* values of B -> what is read instead */
+  ValueMap compared; /* values of B that something is to be equal to, as an element to the largest */
 } Keep;
 
 static Op *op_a(const Keep *k) {
@@ -193,8 +194,7 @@ static bool storage_is_bounded(const Keep *k, Value *const *path, int n) {
   return true;
 }
 
-/* The loops of two indices run alike: as far, and from equal states by equal steps.  Carries are numbered by their
-   places alone, so that only this tells what they are. */
+/* The loops of two indices run alike: as far, and from equal states by equal steps. */
 static bool same_loop(const Keep *k, const Value *index_a, const Value *index_b) {
   const Numbering *n = &k->numbers;
   const Op *a = index_a->region->owner, *b = index_b->region->owner;
@@ -257,9 +257,33 @@ static Value *mirror(const Keep *k, Value *v) {
   return made;
 }
 
+/* The largest of many is told by equality: it is made of the elements that it is compared with, in B, as A's loops may
+   have rounded theirs otherwise. */
+static void compare(Keep *k, Value *v) {
+  const Op *op = v->def;
+  if (!kind_is_float(v->type.kind) || map_get(&k->compared, v) || value_is_outside(v, op_b(k)->regions[0]))
+    return;
+  map_put(&k->compared, v, v);
+  if (!op)
+    return;
+  const LoopInfo *info = op->code == OP_LOOP ? op->at.loop : NULL;
+  const int out = info ? v->index - info->ncarries - info->naccs : -1;
+  if (out >= 0 && (info->outs[out] == OUT_MAX || info->outs[out] == OUT_MIN))
+    compare(k, op->regions[0]->yields[info->ncarries + out]);
+  if (op->code == OP_SELECT || op->code == OP_MAX || op->code == OP_MIN)
+    for (int i = 0; i < op->noperands; i++)
+      compare(k, op->operands[i]);
+}
+
+static void look_for_comparison(Op *op, void *arg) {
+  if (op->code == OP_EQ || op->code == OP_NE)
+    for (int i = 0; i < 2; i++)
+      compare(arg, op->operands[i]);
+}
+
 /* v is used by something that A has not: it is at the frontier. */
 static bool frontier(Keep *k, Value *v) {
-  if (map_get(&k->kept, v) || !cone_is_expensive(k, v))
+  if (map_get(&k->kept, v) || map_get(&k->compared, v) || !cone_is_expensive(k, v))
     return false;
   const Known *known = known_as(k, v);
   return known && keep_value(k, v, known->mirrored ? mirror(k, known->value) : known->value);
@@ -481,6 +505,8 @@ static bool keep_pair(Keep *k, Op *a, Op *b, Value *step) {
   Arena *arena = k->module->arena;
   k->numbers = (Numbering){.arena = arena, .a = a, .b = b, .step = step};
   k->kept = (ValueMap){.arena = arena};
+  k->compared = (ValueMap){.arena = arena};
+  region_walk(b->regions[0], look_for_comparison, k);
   numbers_reset(a->regions[0]);
   numbers_reset(b->regions[0]);
   k->buckets = (size_t)region_op_count(a->regions[0]) * 2 + 16;
