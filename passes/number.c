@@ -95,15 +95,16 @@ static Number number_of_carries(const Numbering *n, Op *loop) {
   return number;
 }
 
-/* The numbers of all carries of a loop. */
-static void number_carries(const Numbering *n, Op *loop) {
+/* All carries of a loop are numbered at once; the number of the carry v. */
+static Number number_carries(const Numbering *n, Op *loop, const Value *v) {
   const int first = loop->at.loop->nindices;
   const Number number = number_of_carries(n, loop);
+  Number *own = NEW_ARRAY(n->arena, Number, loop->at.loop->ncarries);
   for (int i = 0; i < loop->at.loop->ncarries; i++) {
-    Number *own = NEW(n->arena, Number);
-    *own = with(with_number(begin(TAG_INNER_CARRY), number), (uint64_t)i);
-    body(loop)->params[first + i]->note = own;
+    own[i] = with(with_number(begin(TAG_INNER_CARRY), number), (uint64_t)i);
+    body(loop)->params[first + i]->note = &own[i];
   }
+  return own[v->index - first];
 }
 
 static Number number_of_param(const Numbering *n, const Value *v) {
@@ -119,8 +120,7 @@ static Number number_of_param(const Numbering *n, const Value *v) {
     return with(with(begin(TAG_INNER_INDEX), (uint64_t)v->index), (uint64_t)level);
   if (level > MOST_LEVELS) /* each level numbers those inside it twice */
     return with(begin(TAG_OWN), v->uid);
-  number_carries(n, owner);
-  return *(Number *)v->note;
+  return number_carries(n, owner, v);
 }
 
 /* In B, an element of one of A's stacks at the corresponding index is what A yields. */

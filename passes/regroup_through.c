@@ -115,21 +115,23 @@ static Op *add_to_target(const Through *t, Op *add) {
   return made;
 }
 
+/* Whether it can be done behind by one of these, beside which it stands. */
+static bool goes_beside(const Through *t, const Op *add, Value *const *terms) {
+  for (int i = 0; i < t->n; i++)
+    if (terms[i] && terms[i]->region == add->parent && regroup_is_linear_in(t->g, add, terms[i], NULL))
+      return true;
+  return false;
+}
+
 /* Whether all of them can be done behind the loop over i: through what they multiply, or beside it. */
 static bool all_go_behind(const Through *t) {
   Value *terms[MOST_ADDS];
-  int nterms = 0;
   for (int i = 0; i < t->n; i++)
-    if ((terms[nterms] = regroup_term(t->g, t->instead[i], NULL)))
-      nterms++;
-  for (int i = 0; i < t->n; i++) {
-    bool good = regroup_term(t->g, t->instead[i], NULL) != NULL;
-    for (int k = 0; k < nterms && !good; k++)
-      good = terms[k]->region == t->instead[i]->parent && regroup_is_linear_in(t->g, t->instead[i], terms[k], NULL);
-    if (!good)
+    terms[i] = regroup_term(t->g, t->instead[i], NULL);
+  for (int i = 0; i < t->n; i++)
+    if (!terms[i] && !goes_beside(t, t->instead[i], terms))
       return false;
-  }
-  return nterms > 0;
+  return true; /* beside one that has a term */
 }
 
 static bool go_through(const Regroup *g, Op *local, int acc) {

@@ -59,7 +59,8 @@ static bool only_sums(const LoopInfo *info) {
   return true;
 }
 
-bool unroll_is_jagged(const Op *loop) {
+/* Whether how often it runs depends on loops around it. */
+static bool is_jagged(const Op *loop) {
   for (int i = 0; i < loop->at.loop->nindices; i++)
     if (!size_is_const(loop->at.loop->extents[i], NULL))
       return true;
@@ -77,7 +78,7 @@ static int trips_of(const Op *loop) {
       return 0;
     n *= extent;
   }
-  return n <= MOST_TRIPS && (!unroll_is_jagged(loop) || only_sums(loop->at.loop)) ? (int)n : 0;
+  return n <= MOST_TRIPS && (!is_jagged(loop) || only_sums(loop->at.loop)) ? (int)n : 0;
 }
 
 /* Constant when the small loops around it are taken apart. */
@@ -147,10 +148,10 @@ static long survey(Survey *s, const Region *r) {
       inside += survey(s, op->regions[i]);
     if (op->code == OP_LOOP) {
       const int trips = trips_of(op);
-      const int copies = unroll_is_jagged(op) ? (trips + 1) / 2 : trips;
+      const int copies = is_jagged(op) ? (trips + 1) / 2 : trips;
       if (trips && inside * copies <= MOST_LOOP_OPS && fits(op)) {
         op->note = &unroll_mark;
-        s->jagged |= unroll_is_jagged(op);
+        s->jagged |= is_jagged(op);
         inside *= copies;
       }
     }

@@ -24,8 +24,6 @@ typedef struct Unroll {
 extern char unroll_mark; /* Op.note: a small loop that is taken apart; or the loop around it that is chosen */
 /* The number of elements; 0 where it is not a constant, or more than UNROLL_PARTS. */
 int unroll_count(Type t);
-/* Whether how often it runs depends on loops around it. */
-bool unroll_is_jagged(const Op *loop);
 /* Copies the chosen loop, with all marked loops inside taken apart. */
 void unroll_loop(Builder *b, const Op *loop, ValueMap *map);
 #endif

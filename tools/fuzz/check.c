@@ -176,19 +176,26 @@ static bool good(const Checker *k, Called what) {
   return k->called[what] && k->answers[what].status == 0;
 }
 
-/* All real arguments a few units in the last place off, by the same factor: what is equal stays equal. */
-static Arrays nudged(Checker *k, Arrays args, double units) {
-  Arrays out = {args.n, NEW_ARRAY(&k->arena, Array, args.n)};
-  for (int i = 0; i < args.n; i++) {
-    out.at[i] = args.at[i];
-    if (!kind_is_float(args.at[i].kind))
+/* The first n arguments with h times what stands in `by` for each real one; the rest as they are. */
+static Arrays moved(Arena *arena, Arrays args, int n, Arrays by, double h) {
+  Arrays out = {args.n, NEW_ARRAY(arena, Array, args.n)};
+  for (int i = 0, d = 0; i < args.n; i++) {
+    const Array *x = &args.at[i];
+    out.at[i] = *x;
+    if (i >= n || !kind_is_float(x->kind))
       continue;
-    out.at[i] = array_new(&k->arena, args.at[i].kind, args.at[i].rank, args.at[i].dims);
-    const int64_t n = array_count(&args.at[i]);
-    for (int64_t j = 0; j < n; j++)
-      array_set(&out.at[i], j, array_float(&args.at[i], j) * (1 + units * (k->c->coarse ? 0x1p-23 : 0x1p-52)));
+    out.at[i] = array_new(arena, x->kind, x->rank, x->dims);
+    const int64_t count = array_count(x);
+    for (int64_t j = 0; j < count; j++)
+      array_set(&out.at[i], j, array_float(x, j) + h * array_float(&by.at[d], j));
+    d++;
   }
   return out;
+}
+
+/* All real arguments a few units in the last place off, by the same factor: what is equal stays equal. */
+static Arrays nudged(Checker *k, Arrays args, double units) {
+  return moved(&k->arena, args, args.n, real_ones(k, args), units * (k->c->coarse ? 0x1p-23 : 0x1p-52));
 }
 
 /* What differs among arguments that are nearly the same and on one side of the point: rounding that grew and that a
@@ -300,19 +307,7 @@ typedef struct Along {
 
 /* Arguments whose part that is f's has moved by h along the directions. */
 static Arrays moved_by(const Checker *k, Arena *arena, Arrays args, double h) {
-  Arrays moved = {args.n, NEW_ARRAY(arena, Array, args.n)};
-  const int of_f = k->args[CALL_F].n;
-  for (int i = 0, d = 0; i < args.n; i++) {
-    moved.at[i] = args.at[i];
-    if (i >= of_f || !kind_is_float(args.at[i].kind))
-      continue;
-    moved.at[i] = array_new(arena, args.at[i].kind, args.at[i].rank, args.at[i].dims);
-    const int64_t n = array_count(&args.at[i]);
-    for (int64_t j = 0; j < n; j++)
-      array_set(&moved.at[i], j, array_float(&args.at[i], j) + h * array_float(&k->directions.at[d], j));
-    d++;
-  }
-  return moved;
+  return moved(arena, args, k->args[CALL_F].n, k->directions, h);
 }
 
 /* The sum of weights times what changes when inputs move by h along the directions. */
@@ -320,9 +315,9 @@ static double along(void *arg, double h) {
   const Along *s = arg;
   Checker *k = s->k;
   Arena arena = {0};
-  const Arrays moved = moved_by(k, &arena, k->args[s->what], h);
+  const Arrays args = moved_by(k, &arena, k->args[s->what], h);
   Answer a;
-  running_call(&k->builds[REFERENCE], &arena, symbols[s->what], moved, &a);
+  running_call(&k->builds[REFERENCE], &arena, symbols[s->what], args, &a);
   double sum = a.status ? NAN : 0;
   for (int i = 0, w = 0; i < s->base.n && !a.status; i++)
     if (kind_is_float(s->base.at[i].kind)) {
